@@ -298,6 +298,7 @@ CODES: Final[dict[str, str]] = {
     "HX7103": "offer is larger than it may be",
     "HX7104": "offered mapping has faults",
     "HX7105": "acquaintance changes too often",
+    "HX7106": "queries of a neighbour take more of the processor than they may",
     "HX7110": "task of the daemon fails again and again",
     # 8: clusters
     "HX8001": "no Java to run Spark with",

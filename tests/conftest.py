@@ -5,23 +5,72 @@ from __future__ import annotations
 import signal
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+from unittest import mock
 
 import pytest
 from hypothesis import settings
 
+from heptox.cluster import spark_session
 from heptox.demo import Network, network
 from heptox.errors import InputError
+from tests.cluster.scripts import QUICK
+from tests.peer.daemons import starting
 from tests.support.budget import LONG, tries
 from tests.support.shared import MISSING, SHARED, may_be_missing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # The same examples in every run, however busy the machine; long runs look for new ones, and keep those that fail.
 settings.register_profile("same", derandomize=True, deadline=None, max_examples=tries(100))
 settings.register_profile("search", deadline=None, max_examples=tries(100), print_blob=True)
 settings.load_profile("search" if LONG else "same")
 
+_FIRST: Final = (
+    "tests/cli/test_emulate.py",  # starts Spark itself, which it cannot where others share a session
+    "tests/cluster/test_relations.py",
+    "tests/console/test_arrows.py",
+    "tests/cluster/test_standalone.py",
+    "tests/peer/test_network.py",
+    "tests/peer/test_feed_churn.py",
+    "tests/test_installation.py",
+    "tests/cluster/test_session.py",
+    "tests/peer/test_faults.py",
+    "tests/hostile/test_offers.py",
+    "tests/console/test_ask.py",
+    "tests/console/test_late_answers.py",
+    "tests/console/test_watch.py",
+    "tests/console/test_hostile.py",
+    "tests/feed/test_lying.py",
+    "tests/peer/test_daemon.py",
+    "tests/peer/test_api_schema.py",
+    "tests/peer/test_earlier_version.py",
+    "tests/peer/test_exports.py",
+    "tests/peer/test_metrics.py",
+    "tests/peer/test_kills.py",
+    "tests/cli/test_demo.py",
+    "tests/test_project.py",
+)
+"""Files that take long, so that none is left to the end while other processes have nothing to do."""
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that puts the tests in the background lets them ignore interrupts, and all that they begin.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file's tests run in one process, one after the other; so do all that share a session of Spark."""
+    order = {file: number for number, file in enumerate(_FIRST)}
+    items.sort(key=lambda item: order.get(_file(item), len(order)))
+    for item in items:
+        spark = "spark" in getattr(item, "fixturenames", ())
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group("spark" if spark else _file(item)))
+
+
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -56,7 +105,17 @@ def _skipping() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session of Spark on two cores of this machine. Tests that use it leave no view and no setting behind.
+
+    A process can have one: tests that start others do so in other processes, or are before those that use it.
+    """
+    with spark_session("local[2]", name="tests", settings=QUICK, memory="2g") as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
 def hospitals() -> Iterator[Network]:
     """The three hospitals of the demonstration as running peers. Tests that use them leave them as they are."""
-    with network(patients=60, seed=7) as running:
+    with mock.patch("heptox.demo.network._start", starting), network(patients=60, seed=7) as running:
         yield running

@@ -15,6 +15,7 @@ from heptox.codec import MESSAGE_LIMIT
 from heptox.peer import Limits
 from heptox.peer.acquaintance.offer_answers import CHANGES, COMING, OFFER_LIMIT
 from heptox.peer.control import guard as control_guard, server as control_server
+from heptox.peer.feed.own_words import MOST_BEHIND
 from heptox.peer.folder.exports import MOST_EXPORTS
 from heptox.peer.folder.loading import MEMORY
 from heptox.peer.folder.requests import MOST_WAITING
@@ -57,6 +58,8 @@ LIMITS: Final = {
     "megabytes of memory of the database, for each store": MEMORY,
     "megabytes of an audit log, then the next is begun": SETTINGS.audit_megabytes,
     "sets of paths that may be hidden": MOST_EXPORTS,
+    "seconds of the processor in a minute for queries of one neighbour, or of strangers": SETTINGS.query_seconds,
+    "publishers behind one neighbour whose words are understood": MOST_BEHIND,
     "offers that wait": MOST_WAITING,
     "bytes of an offer": OFFER_LIMIT,
     "declarations of a schema in an offer, lines of its mapping": MOST_DECLARATIONS,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.forking import shell_function
 from tools.console import ROOT, Session, matches, run, sessions
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -20,7 +21,7 @@ SESSIONS = [session for page in PAGES for session in sessions(page)]
 
 @pytest.mark.parametrize("session", SESSIONS, ids=str)
 def test_pages_show_what_commands_print(session: Session) -> None:
-    printed = run(session)
+    printed = run(session, shell_function())
     assert matches(session.output, printed), printed
 
 

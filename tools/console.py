@@ -49,13 +49,15 @@ def sessions(page: Path) -> Iterator[Session]:
             yield Session(page.name, line, found[1], shown[found.end() :])
 
 
-def run(session: Session, folder: Path = ROOT) -> str:
-    """Run a session's command in a shell in ``folder``, where ``heptox`` is this Python's; what it prints."""
-    heptox = f'heptox() {{ {shlex.quote(sys.executable)} -m heptox "$@"; }}'
+HEPTOX: Final = f'heptox() {{ {shlex.quote(sys.executable)} -m heptox "$@"; }}'
+
+
+def run(session: Session, heptox: str = HEPTOX) -> str:
+    """Run a session's command in a shell, where ``heptox`` is this function; what it prints."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "LC_ALL": "C.UTF-8"}
     ended = subprocess.run(
         ["bash", "-c", f"{heptox}\n{session.command}"],
-        cwd=folder,
+        cwd=ROOT,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -7,17 +7,20 @@ import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, TypeAlias
 
 from heptox.peer import Client
 
 DEADLINE: Final = 300.0
 """Seconds after which what should have happened has not."""
 HEPTOX: Final = (sys.executable, "-m", "heptox")
+
+Beginning: TypeAlias = Callable[[Path, IO[str], Mapping[str, str] | None], subprocess.Popen[str]]
+"""What begins the daemon of a folder: it prints to a pipe, logs to a file, and has an environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +44,28 @@ class Daemon:
         return Client.connect(self.folder)
 
 
+def begun(folder: Path, log: IO[str], environment: Mapping[str, str] | None) -> subprocess.Popen[str]:
+    """``heptox peer start`` on a folder."""
+    command = [*HEPTOX, "peer", "start", str(folder)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+
+
 @contextmanager
-def daemon(folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[Daemon]:
+def daemon(
+    folder: Path, environment: Mapping[str, str] | None = None, *, beginning: Beginning = begun
+) -> Iterator[Daemon]:
     """Run ``heptox peer start`` on ``folder``, in another ``environment`` perhaps, for as long as the block lasts."""
-    with daemons(folder, environment=environment) as (running,):
+    with daemons(folder, environment=environment, beginning=beginning) as (running,):
         yield running
 
 
 @contextmanager
-def daemons(*folders: Path, environment: Mapping[str, str] | None = None) -> Iterator[tuple[Daemon, ...]]:
+def daemons(
+    *folders: Path, environment: Mapping[str, str] | None = None, beginning: Beginning = begun
+) -> Iterator[tuple[Daemon, ...]]:
     """Run a daemon on each folder for as long as the block lasts; they start side by side."""
     with ExitStack() as stack:
-        processes = [stack.enter_context(_process(folder, environment)) for folder in folders]
+        processes = [stack.enter_context(_process(folder, environment, beginning)) for folder in folders]
         yield tuple(
             Daemon(folder, process, _printed(folder, process))
             for folder, process in zip(folders, processes, strict=True)
@@ -60,10 +73,11 @@ def daemons(*folders: Path, environment: Mapping[str, str] | None = None) -> Ite
 
 
 @contextmanager
-def _process(folder: Path, environment: Mapping[str, str] | None) -> Iterator[subprocess.Popen[str]]:
-    command = [*HEPTOX, "peer", "start", str(folder)]
+def _process(
+    folder: Path, environment: Mapping[str, str] | None, beginning: Beginning
+) -> Iterator[subprocess.Popen[str]]:
     with log_of(folder).open("a") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+        process = beginning(folder, log, environment)
     try:
         yield process
     finally:

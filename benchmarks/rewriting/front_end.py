@@ -9,7 +9,7 @@ from time import thread_time
 from typing import Final
 
 from heptox.grammar import parse_subscription
-from heptox.matching.branches import branches
+from heptox.matching.branching import branches
 from heptox.matching.document_tests import DocumentTests
 from heptox.matching.mapped_paths import MappedElement
 from heptox.matching.path_tests import PathTests

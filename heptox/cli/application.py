@@ -15,6 +15,7 @@ from heptox import __version__
 from heptox.cli.commands import COMMANDS, GROUPS
 from heptox.cli.output import ExitCode, exit_code, print_error, print_faults
 from heptox.errors import HeptoxError
+from heptox.garbage import uncollected
 
 TRACEBACK_VARIABLE: Final = "HEPTOX_TRACEBACK"
 """Set to anything, this environment variable lets a defect of heptox show its traceback."""
@@ -29,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(encoding="utf-8", errors=errors)
     try:
         try:
-            application(invoked(words))(words, prog_name="heptox")
+            with uncollected():  # what is loaded stays
+                made = application(invoked(words))
+            made(words, prog_name="heptox")
         finally:
             sys.stdout.flush()  # while what goes wrong with it can still be reported
     except HeptoxError as error:

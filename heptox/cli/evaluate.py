@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-# Not its names: DuckDB is loaded when they are asked for, and without --schema they are not.
-from heptox import store
+# Not their names: DuckDB and trio are loaded when they are asked for, and for most queries they are not.
+from heptox import peer, store
 from heptox.cli.inputs import Json, QueryFile, read_query_text
 from heptox.cli.output import print_json, print_note, print_result
 from heptox.errors import GrammarError, InputError, SchemaError
 from heptox.grammar import Expression, check_names, parse_query, syntax
 from heptox.schema import SchemaGraph, SchemaTree, conform, other_schema_fault, parse_dtd_roots
 from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
-from heptox.store.xquery import Question, asks_collection, clearer, lacking
 from heptox.xml import (
     Document,
     file_name,
@@ -32,7 +31,7 @@ from heptox.xml import (
 )
 
 if TYPE_CHECKING:
-    from heptox.store import QueryPlan, ReadDocument
+    from heptox.store import QueryPlan, ReadDocument, XQuery
 
 SECONDS: Final = 60.0
 """How long Saxon may take for a query, unless the user says so."""
@@ -93,8 +92,8 @@ def evaluate(
     with ExitStack() as opened:
         if expression is None or bound or (together and not any(syntax.collections(expression))):
             if explain:
-                print_note(f"by Saxon: {lacking(own) if own else 'it is asked with --together or --bind'}")
-            question = Question(text, (), source, bound, together)
+                print_note(f"by Saxon: {store.fragment_lacks(own) if own else 'it is asked with --together or --bind'}")
+            question = store.XQuery(text, (), source, bound, together)
             items = _by_saxon(question, own, _texts(documents, schema, times), timeout, times)
         elif not documents:
             raise typer.BadParameter("no document is given")
@@ -176,36 +175,24 @@ def _texts(documents: list[str], schema: str | None, times: _Times) -> list[str]
 
 
 def _by_saxon(
-    question: Question, own: GrammarError | None, texts: list[str], seconds: float, times: _Times
+    question: XQuery, own: GrammarError | None, texts: list[str], seconds: float, times: _Times
 ) -> Iterator[str]:
     """The items that Saxon finds, in a process of its own: all of them are there before the first.
 
     Documents go there one at a time, or all of them where they may be asked together. Raises :class:`StoreError`
     (HX6008) when these are over :data:`MOST_IN_MEMORY` bytes, and what is wrong with the query.
     """
-    import trio  # here alone: it takes longer to load than most queries take
-
-    from heptox.peer.process.evaluating import EVALUATING, evaluated
-    from heptox.peer.process.workers import open_workers
-
-    at_once = question.together or asks_collection(question.text) or not texts
+    at_once = question.together or store.asks_collection(question.text) or not texts
     questions = [
         replace(question, documents=each) for each in ([tuple(texts)] if at_once else [(one,) for one in texts])
     ]
-
-    async def asked() -> list[str]:
-        ends = trio.current_time() + seconds
-        async with open_workers(EVALUATING) as workers:
-            answers = [await evaluated(workers, each, ends - trio.current_time()) for each in questions]
-        return [item for answer in answers for item in answer]
-
     for each in questions:
         each.check_size()
     try:
         with times.taken("Saxon"):
-            return iter(trio.run(asked))
+            return iter(peer.evaluated_once(questions, seconds))
     except GrammarError as error:
-        raise clearer(own, error) if own else error from None
+        raise store.clearer_error(own, error) if own else error from None
 
 
 def _read_once(expression: Expression, documents: list[str], times: _Times, explain: bool) -> Iterator[str]:

@@ -18,12 +18,12 @@ from heptox import rewriting
 from heptox.cli.inputs import STANDARD_INPUT
 from heptox.cli.mapping import exchanged
 from heptox.cli.output import print_note
-from heptox.errors import DisseminationError, Fault, InputError
+from heptox.errors import DisseminationError, Fault, InputError, SchemaError
 from heptox.mapping import Mapping, load_mapping
 from heptox.rewriting import MOST_HELD, Program, StreamingRewriter, load_program, print_program
-from heptox.schema import conform, surely_valid
+from heptox.schema import stream_faults
 from heptox.translate import Direction
-from heptox.xml import file_name, parse_document, unreadable
+from heptox.xml import file_name, unreadable
 
 PROGRAM_SUFFIX: Final = ".operators"
 
@@ -101,9 +101,8 @@ def _valid(opened: ExitStack, source: BinaryIO, mapping: Mapping, file: str) -> 
         shutil.copyfileobj(source, kept)
         source = kept
     source.seek(0)
-    if not surely_valid(source, mapping.source.graph, file):
-        source.seek(0)
-        conform(parse_document(source.read(), file), mapping.source.graph)
+    if faults := stream_faults(source, mapping.source.graph, file):
+        raise SchemaError(faults)
     source.seek(0)
     return source
 

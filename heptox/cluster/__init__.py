@@ -5,14 +5,14 @@ What needs Spark, Arrow or matplotlib is loaded when it is first asked for.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from heptox.cluster.documents import auction_document
 from heptox.cluster.market import Market
 from heptox.cluster.outcome import Outcome
 from heptox.cluster.plan import TOPOLOGIES, Plan, planned, read_plan
 from heptox.cluster.workload import MAPPINGS, QUERIES, SCHEMAS, XMARK, Edge, neighbours, paths, query
+from heptox.doors import later
 
 if TYPE_CHECKING:
     from heptox.cluster.exchange import ExchangeSummary, check_folders, exchange_folder, exchanged
@@ -28,23 +28,6 @@ if TYPE_CHECKING:
     from heptox.cluster.session import BULK, spark_session
     from heptox.cluster.shipping import executor_code
     from heptox.cluster.tables import print_outcome
-
-_LATER: Final = {
-    "exchange": ("ExchangeSummary", "check_folders", "exchange_folder", "exchanged"),
-    "experiments": ("EXPERIMENTS", "Experiment", "experiment_text", "write_experiment"),
-    "faults": ("spark_faults",),
-    "filtering": ("FRAGMENTS", "FilteredText", "SparkEvaluating", "filter_feed", "filter_texts"),
-    "matching": ("NOTIFICATIONS", "SubscriptionTables"),
-    "network": ("Network", "make_network"),
-    "relations": ("Collection",),
-    "report": ("make_report_folder", "report_text", "report_value", "times_value", "write_report"),
-    "rewriting": ("match_in_words",),
-    "running": ("PreparedEmulation", "emulate", "prepare"),
-    "session": ("BULK", "spark_session"),
-    "shipping": ("executor_code",),
-    "tables": ("print_outcome",),
-}
-_MODULES: Final = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
     "BULK",
@@ -96,8 +79,21 @@ __all__ = [
     "write_report",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__} has no attribute {name}")
-    return getattr(import_module(f"heptox.cluster.{_MODULES[name]}"), name)
+__getattr__ = later(
+    __name__,
+    {
+        "exchange": ("ExchangeSummary", "check_folders", "exchange_folder", "exchanged"),
+        "experiments": ("EXPERIMENTS", "Experiment", "experiment_text", "write_experiment"),
+        "faults": ("spark_faults",),
+        "filtering": ("FRAGMENTS", "FilteredText", "SparkEvaluating", "filter_feed", "filter_texts"),
+        "matching": ("NOTIFICATIONS", "SubscriptionTables"),
+        "network": ("Network", "make_network"),
+        "relations": ("Collection",),
+        "report": ("make_report_folder", "report_text", "report_value", "times_value", "write_report"),
+        "rewriting": ("match_in_words",),
+        "running": ("PreparedEmulation", "emulate", "prepare"),
+        "session": ("BULK", "spark_session"),
+        "shipping": ("executor_code",),
+        "tables": ("print_outcome",),
+    },
+)

@@ -32,6 +32,8 @@ from heptox.matching import BUSY_SECONDS, Database, FileFormat
 
 WORDINGS: Final = 16
 """Schemas that a publisher has written under one after the other, of which it is kept how they are translated."""
+MOST_WORDED: Final = 2000
+"""Publishers of which that is kept, at most."""
 PAGE_DOCUMENTS: Final = 64
 PAGE_BYTES: Final = 1024 * 1024
 """Documents in a page, and bytes of them, at most, unless it is said how many."""
@@ -375,18 +377,20 @@ class FeedLog:
 
     def keep_wording(self, publisher: str, feed: str, wording: Wording) -> None:
         """Keep in which words a publisher has written since a position; only the last :data:`WORDINGS` of it are
-        kept."""
+        kept. Of more than :data:`MOST_WORDED` publishers those are forgotten that have confirmed nothing in own words,
+        or not the last subscriptions."""
         mappings = json.dumps(wording.mappings)
         values = (publisher, feed, wording.since, wording.schema, mappings)
         self._database.write(partial(_keep_wording, values=values))
 
-    def wordings(self) -> list[tuple[str, str, Wording]]:
-        """The publishers, their feeds, and the words in which they have written, by position."""
+    def wordings(self, publisher: str | None = None) -> list[tuple[str, str, Wording]]:
+        """The publishers, or one of them, their feeds, and the words in which they have written, by position."""
+        which = "" if publisher is None else "WHERE publisher = ?"
+        query = f"SELECT publisher, feed, schema, since, mappings FROM wording {which} ORDER BY publisher, feed, since"
         with self._database.reading() as reader:
-            query = "SELECT publisher, feed, schema, since, mappings FROM wording ORDER BY publisher, feed, since"
             return [
                 (publisher, feed, Wording(schema, since, tuple(json.loads(mappings))))
-                for publisher, feed, schema, since, mappings in reader.execute(query)
+                for publisher, feed, schema, since, mappings in reader.execute(query, (publisher,) if publisher else ())
             ]
 
     # -- looking after it --------------------------------------------------------------------------------------------
@@ -547,6 +551,15 @@ def _keep_wording(connection: sqlite3.Connection, values: tuple[str, str, int, s
             SELECT since FROM wording WHERE publisher = ? AND feed = ? ORDER BY since DESC LIMIT {WORDINGS}))
         """,
         (*values[:2], *values[:2]),
+    )
+    connection.execute(
+        f"""
+        DELETE FROM wording WHERE publisher IN (
+            SELECT one.publisher FROM (SELECT DISTINCT publisher FROM wording WHERE publisher != ?) AS one
+            LEFT JOIN own_reached ON own_reached.publisher = one.publisher
+            ORDER BY ifnull(number, -1) DESC LIMIT -1 OFFSET {MOST_WORDED - 1})
+        """,
+        values[:1],
     )
 
 

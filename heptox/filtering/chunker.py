@@ -290,7 +290,8 @@ class _Reading:
         yield tuple(self._ready)
 
     def outside(self, parent: str | None, tag: str) -> Fault:
-        """What to say of an element that the schema does not allow."""
+        """What to say of an element that the schema does not allow. Validity is not asked: filters need to know which
+        elements may be where, and the tables that say what is copied of an element know that anyway."""
         where = f"below {parent}" if parent is not None else "as the root"
         return Fault("HX9204", f"the schema has no {tag} {where}", self._reader.position)
 

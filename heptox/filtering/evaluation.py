@@ -1,21 +1,15 @@
-"""Filters evaluated on the tree of a chunk: XPath 1.0 by lxml, XPath 3.1 on the trees of elementpath."""
+"""Filters evaluated on the tree of a chunk: XPath 1.0 by lxml, XPath 3.1 by Saxon."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, TypeAlias, cast
 
-from elementpath import get_node_tree
-from elementpath.xpath_nodes import AttributeNode, DocumentNode, ElementNode, TextNode
 from lxml import etree
 
 from heptox.filtering.fragments import Fragment, Kind
-from heptox.filtering.xpath3.values import EvaluationError, is_number, text_of, type_name
+from heptox.filtering.xpath3_evaluation import LIMITS, Limits, Xpath3Process
 from heptox.xml import XmlElement, parse_document, write_element
-
-if TYPE_CHECKING:
-    from heptox.filtering.xpath3.evaluation import Compiled3
 
 Item: TypeAlias = object
 """An element, a text or an attribute (lxml's strings that know their parents), or another value."""
@@ -74,72 +68,50 @@ class Compiled:
         return compiled
 
 
-class Parsed:
-    """XPath 3.1: each expression is compiled once."""
-
-    def __init__(self) -> None:
-        self._parsed: dict[str, Compiled3] = {}
-
-    def on(self, root: XmlElement) -> _ParsedOnTree:
-        """Ready to evaluate on one tree."""
-        return _ParsedOnTree(self._parsed, cast(DocumentNode, get_node_tree(etree.ElementTree(root))))
-
-
-@dataclass(frozen=True, slots=True)
-class _ParsedOnTree:
-    parsed: dict[str, Compiled3]
-    tree: DocumentNode
-
-    def select(self, expression: str) -> Items:
-        compiled = self.parsed.get(expression)
-        if compiled is None:
-            from heptox.filtering.xpath3.evaluation import (
-                Compiled3,  # it takes long to load, and is seldom asked for
-            )
-
-            compiled = self.parsed[expression] = Compiled3(expression)
-        try:
-            return [_value(item) for item in compiled.select(self.tree) if item is not self.tree]
-        except RecursionError:
-            return Failure("its functions call each other without end, or it is nested too deeply")
-        except (EvaluationError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            return Failure(" ".join(str(error).split()) or type(error).__name__)
-
-
-class AttributeItem(NamedTuple):
-    """An attribute that XPath 3.1 selected, and its element."""
-
-    name: str
-    value: str
-    parent: XmlElement
-
-
-class TextItem(NamedTuple):
-    """A text that XPath 3.1 selected, and its element."""
-
-    value: str
-    parent: XmlElement
-
-
 class ValueItem(NamedTuple):
-    """Another value that XPath 3.1 selected, as XPath writes it, and its type."""
+    """A value that XPath 3.1 selected, as XPath writes it, and its type."""
 
     type: str
     text: str
 
 
-def _value(item: Any) -> Item:
-    """An item of XPath 3.1 as the others are."""
-    match item:
-        case ElementNode():
-            return item.value
-        case AttributeNode():
-            return AttributeItem(str(item.name), str(item.value), cast(XmlElement, cast(Any, item.parent).value))
-        case TextNode():
-            return TextItem(item.value, cast(XmlElement, cast(Any, item.parent).value))
-        case _:
-            text = text_of(item)
-            return ValueItem("number" if is_number(item) else type_name(item), text)
+class Compiled3:
+    """XPath 3.1 by Saxon: each expression is compiled once, and evaluated on many trees."""
+
+    def __init__(self, limits: Limits = LIMITS) -> None:
+        self._process = Xpath3Process(limits)
+
+    def select(self, expressions: Sequence[str], root: XmlElement, file: str | None = None) -> dict[str, Items]:
+        """The items that each of the expressions selects from the document of ``root``, whose name is ``file``.
+
+        Raises :class:`DisseminationError` (HX9206) where the process of Saxon has ended for another reason than these.
+        """
+        different = list(dict.fromkeys(expressions))
+        nodes = _Nodes(root)
+        found = self._process.selected(write_element(root), different, file)
+        return {
+            expression: Failure(items) if isinstance(items, str) else [nodes.item(*each) for each in items]
+            for expression, items in zip(different, found, strict=True)
+        }
+
+
+class _Nodes:
+    """The nodes of a document by kind and number, as :data:`~heptox.filtering.xpath3_evaluation.Selected` has them."""
+
+    def __init__(self, root: XmlElement) -> None:
+        self._root = root
+        self._of_kind: dict[str, list[Item]] = {}
+
+    def item(self, kind: str, which: int | str) -> Item:
+        if isinstance(which, str):
+            return ValueItem(kind, which)
+        nodes = self._of_kind.get(kind)
+        if nodes is None:
+            nodes = self._of_kind[kind] = cast("list[Item]", _ALL[kind](self._root))
+        return nodes[which]
+
+
+_ALL: Final = {"e": etree.XPath("//*"), "a": etree.XPath("//@*"), "t": etree.XPath("//text()")}
 
 
 def fragment(item: Item) -> Fragment:
@@ -147,10 +119,6 @@ def fragment(item: Item) -> Fragment:
     match item:
         case etree._Element():
             return Fragment(Kind.ELEMENT, str(item.tag), write_element(item))
-        case AttributeItem(name=name, value=value):
-            return Fragment(Kind.ATTRIBUTE, name, value)
-        case TextItem(value=value):
-            return Fragment(Kind.TEXT, "", value)
         case ValueItem(type=kind, text=text):
             return Fragment(Kind.VALUE, kind, text)
         case etree._ElementUnicodeResult() if item.is_attribute:
@@ -170,8 +138,6 @@ def element_of(item: Item) -> XmlElement | None:
     match item:
         case etree._Element():
             return item
-        case AttributeItem(parent=parent) | TextItem(parent=parent):
-            return parent
         case etree._ElementUnicodeResult():
             near = item.getparent()
             return near.getparent() if item.is_tail and near is not None else near

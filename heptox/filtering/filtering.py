@@ -15,8 +15,10 @@ from heptox.filtering.chunker import (
     DocumentTooLargeError,
     OutsideSchemaError,
 )
+from heptox.filtering.evaluation import Compiled3
 from heptox.filtering.filters import FilteringPlan, Situation
 from heptox.filtering.parts import Part
+from heptox.filtering.reading import Version
 from heptox.filtering.results import PartEvaluator, Result, merged
 from heptox.filtering.schema_steps import SchemaSteps
 from heptox.xml import Readable
@@ -50,6 +52,7 @@ class PlanEvaluator:
 
     def __init__(self, plan: FilteringPlan) -> None:
         self._plan = plan
+        self._compiled_3 = Compiled3() if plan.version is Version.THREE else None
         self._parts: dict[Situation, tuple[PartEvaluator, ...]] = {}
 
     def submit(self, situation: Situation, chunk: ChunkText, file: str | None) -> Callable[[], list[Result]]:
@@ -62,7 +65,7 @@ class PlanEvaluator:
         if evaluators is None:
             plan = self._plan
             evaluators = self._parts[situation] = tuple(
-                PartEvaluator(part, plan.version, sharing=plan.sharing) for part in plan.parts(situation)
+                PartEvaluator(part, self._compiled_3, sharing=plan.sharing) for part in plan.parts(situation)
             )
         return evaluators[chunk.number].evaluate(chunk, file)
 

@@ -9,11 +9,11 @@ from multiprocessing import get_context
 from types import TracebackType
 from typing import Final
 
-from heptox.errors import DisseminationError, Fault
 from heptox.filtering.chunker import ChunkText
 from heptox.filtering.filtering import PlanEvaluator
 from heptox.filtering.filters import FilteringPlan, Situation
 from heptox.filtering.results import Result
+from heptox.filtering.xpath3_evaluation import process_ended
 
 _WAITING: Final = 3
 """How many chunks wait for each process: enough that none of them is idle, few enough to be held."""
@@ -50,20 +50,15 @@ class ProcessEvaluator:
         try:
             future = self._pool.submit(_evaluate, situation, chunk, file)
         except BrokenProcessPool:
-            raise _ended(file) from None
+            raise process_ended(file) from None
 
         def results() -> list[Result]:
             try:
                 return future.result()
             except BrokenProcessPool:
-                raise _ended(file) from None
+                raise process_ended(file) from None
 
         return results
-
-
-def _ended(file: str | None) -> DisseminationError:
-    message = "a process that evaluates filters has ended, perhaps for want of memory"
-    return DisseminationError(Fault("HX9206", message, file=file))
 
 
 _evaluator: PlanEvaluator

@@ -102,12 +102,10 @@ def _parsed(text: str, begin: Position) -> XPathToken:
 
 def _parsed_3(text: str, begin: Position) -> XPathToken:
     # It takes long to load, and is seldom asked for.
-    from heptox.filtering.xpath3.evaluation import Compiled3
-    from heptox.filtering.xpath3.parsing import RefusedError, UnboundError, parse
+    from heptox.filtering.xpath3_parsing import RefusedError, UnboundError, parse
 
     try:
         token = parse(text)
-        Compiled3(text, token)
     except ElementPathError as error:
         raise _syntax_fault(text, begin, error) from None
     except RefusedError as error:

@@ -9,10 +9,10 @@ from typing import Final, NamedTuple, TypeAlias
 from heptox.filtering.chunker import ChunkText
 from heptox.filtering.evaluation import (
     Compiled,
+    Compiled3,
     Failure,
     Item,
     Items,
-    Parsed,
     element_of,
     evaluated_tree,
     fragment,
@@ -20,7 +20,6 @@ from heptox.filtering.evaluation import (
 from heptox.filtering.expression import ANY_ELEMENT, ANY_NODE
 from heptox.filtering.fragments import Fragment
 from heptox.filtering.parts import Lookup, Part, Query
-from heptox.filtering.reading import Version
 from heptox.filtering.schema_steps import TagPath
 from heptox.xml import XmlElement
 
@@ -43,24 +42,28 @@ class PartEvaluator:
     """Evaluates the filters of a part on its chunks.
 
     With ``sharing``, what several filters have in common is evaluated once: equal expressions, and the values that
-    they look up. Without, each expression is evaluated apart.
+    they look up. Without, each expression is evaluated apart. Filters are in XPath 3.1 where there is a ``compiled_3``,
+    which parts share, and else in XPath 1.0.
     """
 
-    def __init__(self, part: Part, version: Version = Version.ONE, *, sharing: bool = True) -> None:
+    def __init__(self, part: Part, compiled_3: Compiled3 | None = None, *, sharing: bool = True) -> None:
         self._part = part
-        self._version = version
+        self._compiled_3 = compiled_3
         self._sharing = sharing
         self._compiled = Compiled()
-        self._parsed = Parsed()
 
     def evaluate(self, chunk: ChunkText, file: str | None = None) -> list[Result]:
-        """The results of all filters that select anything, in the order of the part's queries."""
+        """The results of all filters that select anything, in the order of the part's queries.
+
+        Raises :class:`InputError` as :func:`evaluated_tree`, and :class:`DisseminationError` as
+        :meth:`Compiled3.select`.
+        """
         root = evaluated_tree(chunk.data, file)
         merged = self._part.merged
         places = _StartIndex(root, chunk.begins, self._compiled) if merged else None
         written = _Written()
         results = []
-        for query, items in self.select(root):
+        for query, items in self.select(root, file):
             if isinstance(items, Failure):
                 results.append(Result(query.number, items))
             elif items:
@@ -68,12 +71,12 @@ class PartEvaluator:
                 results.append(Result(query.number, written.fragments(items), begins))
         return results
 
-    def select(self, root: XmlElement) -> Iterator[tuple[Query, Items]]:
+    def select(self, root: XmlElement, file: str | None = None) -> Iterator[tuple[Query, Items]]:
         """What each query selects in the tree of a chunk, not written yet."""
-        if self._version is Version.THREE:
-            tree = self._parsed.on(root)
+        if self._compiled_3 is not None:
+            selected = self._compiled_3.select([query.text for query in self._part.queries], root, file)
             for query in self._part.queries:
-                yield query, tree.select(query.text)
+                yield query, selected[query.text]
             return
         # lxml makes an object of each element that is selected, and again when nobody has kept it
         kept = list(root.iter()) if len(self._part.queries) >= _KEEPING else []

@@ -18,6 +18,7 @@ from lark.exceptions import UnexpectedInput
 from lark.lexer import PatternStr
 
 from heptox.errors import Fault, GrammarError, Position, near_names
+from heptox.grammar.kept_parser import kept_parser
 
 DEEPEST: Final = 200
 """How many levels of syntax may lie within each other; more could exhaust the stack."""
@@ -29,11 +30,19 @@ _LONGEST_EXCERPT: Final = 100
 _LONGEST_WORD: Final = 40
 
 
+_BEYOND_ASCII: Final = re.compile(r"(?:\\u[0-9A-F]{4}|\\U[0-9A-F]{8})(?:-(?:\\u[0-9A-F]{4}|\\U[0-9A-F]{8}))?")
+"""A character or a range in a class of a grammar file: only classes of characters that are allowed have such."""
+
+
 @cache
-def load_grammar(name: str, start: str = "start") -> Lark:
-    """The LALR parser for the grammar file ``name`` (``query.lark``) beside this module, built once in a process."""
+def load_grammar(name: str, start: str = "start", *, plain: bool = False) -> Lark:
+    """The LALR parser for the grammar file ``name`` (``query.lark``) beside this module, built once in a process.
+
+    One that is ``plain`` reads texts in ASCII, as the other does: it is ready in a tenth of the time, for most of that
+    goes into the classes of characters that names may have.
+    """
     grammar = (files("heptox.grammar") / name).read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", start=start, propagate_positions=True, maybe_placeholders=False)
+    return kept_parser(_BEYOND_ASCII.sub("", grammar) if plain else grammar, start)
 
 
 def parse_text(
@@ -52,7 +61,7 @@ def parse_text(
 
     Raises :class:`GrammarError`: HX3001 with position, excerpt and what was expected; HX3003 for too deep a nesting.
     """
-    parser = load_grammar(grammar, start)
+    parser = load_grammar(grammar, start, plain=text.isascii())
     try:
         tree = parser.parse(text)
     except UnexpectedInput as error:

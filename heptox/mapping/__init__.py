@@ -6,9 +6,9 @@ asked for.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from heptox.doors import later
 from heptox.mapping.correspondences import Correspondence
 from heptox.mapping.declarations import DeclaredSide, ReadSchema, drawn_path
 from heptox.mapping.exchange import LARGE, exchange
@@ -65,18 +65,10 @@ __all__ = [
     "suggest",
 ]
 
-_LATE: Final = {
-    "Names": "suggesting",
-    "Reason": "suggesting",
-    "Suggestion": "suggesting",
-    "exchange_at_rest": "stored_exchange",
-    "exchange_stored": "stored_exchange",
-    "suggest": "suggesting",
-}
-"""Where the names are that need a library of their own."""
-
-
-def __getattr__(name: str) -> object:
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__} has no attribute {name}")
-    return getattr(import_module(f"heptox.mapping.{_LATE[name]}"), name)
+__getattr__ = later(
+    __name__,
+    {
+        "suggesting": ("Names", "Reason", "Suggestion", "suggest"),
+        "stored_exchange": ("exchange_at_rest", "exchange_stored"),
+    },
+)

@@ -11,7 +11,7 @@ from heptox.errors import Fault, MappingError, Position
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.paths import path_text
 from heptox.pattern import NODE, TAG, Absence, NoNode, Presence, atom_terms
-from heptox.schema import TEXT, Path, SchemaTree
+from heptox.schema import TEXT, Path, SchemaTree, other_schema_fault
 from heptox.xml import Document, XmlElement, line_of
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ def read_instance(document: Document, mapping: Mapping, trace: Trace | None = No
     """The root's stop node, with everything below it that the rules of a mapping use, recorded in ``trace``.
 
     Raises :class:`MappingError` (HX4040): the document has another root, or several values where the schema has one.
+    That is less than validity: a document that is not valid is exchanged as far as what the rules use is in it.
     """
     tree = mapping.source
-    if document.root.tag != tree.root:
-        position = Position(line_of(document.root), 1, document.file)
-        message = f"the root element is {document.root.tag}, not {tree.root}"
-        raise MappingError(Fault("HX4040", message, position, hint=f"the mapping starts at documents of {tree.root}"))
+    hint = f"the mapping starts at documents of {tree.root}"
+    if (other := other_schema_fault(document, tree.root, code="HX4040", hint=hint)) is not None:
+        raise MappingError(other)
     return _Reading(document, tree, _reader_of(mapping), trace).root()
 
 

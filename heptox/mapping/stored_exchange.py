@@ -22,7 +22,7 @@ from heptox.mapping.exchange_plan import ExchangePlan
 from heptox.mapping.image_text import ImageText
 from heptox.mapping.model import Mapping
 from heptox.mapping.node_tables import NodeTables
-from heptox.schema import Path, surely_valid
+from heptox.schema import Path, stream_faults
 from heptox.store import Cursor, Store, database_faults
 from heptox.xml import XmlElement, parse_document, write_document, write_element
 
@@ -34,14 +34,14 @@ def exchange_at_rest(
 ) -> Generator[str, None, None]:
     """What :func:`exchange_stored` gives for a valid document, by way of a store that is gone afterwards.
 
-    Nothing where the document is not surely valid, or does not fit the relations of its schema: it is to be exchanged
+    Nothing where the document is not valid, or does not fit the relations of its schema: it is to be exchanged
     in memory then.
 
     Raises :class:`InputError` and ``OSError`` for what cannot be read, :class:`StoreError` as :meth:`Store.load` and
     :func:`exchange_stored`.
     """
     with source.open("rb") if isinstance(source, FilePath) else BytesIO(source) as opened:
-        if not surely_valid(opened, mapping.source.graph, name):
+        if stream_faults(opened, mapping.source.graph, name, most=1):
             return
     with TemporaryDirectory() as folder, Store.open(FilePath(folder, "document.store"), mapping.source.graph) as held:
         if held.load(name, source).document.regular:

@@ -1,22 +1,14 @@
 """Subscriptions: which of very many tree patterns a document matches, and who is notified (``dissemination.md``).
 
-What needs numpy is loaded when it is first asked for.
+What is more than values is loaded when it is first asked for.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from heptox.doors import later
 from heptox.matching import stages as matching_statements
-from heptox.matching.branches import Branch, BranchingPoint, branches
-from heptox.matching.broker import AllAdded, Broker, Matcher, PublishOutcome, kept_patterns, read_subscriptions
-from heptox.matching.database import BUSY_SECONDS, Database, FileFormat
-from heptox.matching.followed import Answers, Followed, FollowedAnswers, ask_document, parse_followed
-from heptox.matching.linear_path import LinearPath, Step
-from heptox.matching.log import BATCH, MOST_BATCH, SubscriptionLog
-from heptox.matching.log_publishing import Retention
-from heptox.matching.mapped_paths import Labels, MappedElement, MappedLeaf
 from heptox.matching.subscriptions import (
     MOST_BACKLOG,
     MOST_BACKLOG_BYTES,
@@ -38,7 +30,15 @@ from heptox.matching.subscriptions import (
 )
 
 if TYPE_CHECKING:
+    from heptox.matching.branching import Branch, BranchingPoint, branches
+    from heptox.matching.broker import AllAdded, Broker, Matcher, PublishOutcome, kept_patterns, read_subscriptions
+    from heptox.matching.database import BUSY_SECONDS, Database, FileFormat
     from heptox.matching.disk import DiskMatcher
+    from heptox.matching.followed import Answers, Followed, FollowedAnswers, ask_document, parse_followed
+    from heptox.matching.linear_path import LinearPath, Step
+    from heptox.matching.log import BATCH, MOST_BATCH, SubscriptionLog
+    from heptox.matching.log_publishing import Retention
+    from heptox.matching.mapped_paths import Labels, MappedElement, MappedLeaf
     from heptox.matching.memory import MemoryMatcher
     from heptox.matching.messages import Shredder
     from heptox.matching.path_match import PathMatch
@@ -104,22 +104,23 @@ __all__ = [
     "read_subscriptions",
 ]
 
-_MODULES: Final = {
-    "PLANS": "relational",
-    "Exported": "relational",
-    "Matches": "relational",
-    "DiskMatcher": "disk",
-    "MemoryMatcher": "memory",
-    "Numbers": "pattern_table",
-    "PathMatch": "path_match",
-    "Plan": "relational",
-    "RelationalMatcher": "relational",
-    "Shredder": "messages",
-    "TagPaths": "tag_paths",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__} has no attribute {name}")
-    return getattr(import_module(f"heptox.matching.{_MODULES[name]}"), name)
+__getattr__ = later(
+    __name__,
+    {
+        "branching": ("Branch", "BranchingPoint", "branches"),
+        "broker": ("AllAdded", "Broker", "Matcher", "PublishOutcome", "kept_patterns", "read_subscriptions"),
+        "database": ("BUSY_SECONDS", "Database", "FileFormat"),
+        "followed": ("Answers", "Followed", "FollowedAnswers", "ask_document", "parse_followed"),
+        "linear_path": ("LinearPath", "Step"),
+        "log": ("BATCH", "MOST_BATCH", "SubscriptionLog"),
+        "log_publishing": ("Retention",),
+        "mapped_paths": ("Labels", "MappedElement", "MappedLeaf"),
+        "relational": ("Exported", "Matches", "PLANS", "Plan", "RelationalMatcher"),
+        "disk": ("DiskMatcher",),
+        "memory": ("MemoryMatcher",),
+        "pattern_table": ("Numbers",),
+        "path_match": ("PathMatch",),
+        "messages": ("Shredder",),
+        "tag_paths": ("TagPaths",),
+    },
+)

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from heptox.garbage import uncollected
-from heptox.matching.branches import branches
+from heptox.matching.branching import branches
 from heptox.matching.document_tests import DocumentTests
 from heptox.matching.element_sets import ElementSets
 from heptox.matching.mapped_paths import MappedElement

@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from heptox.errors import DisseminationError, Fault
-from heptox.matching.branches import BranchingPoint
+from heptox.matching.branching import BranchingPoint
 from heptox.matching.engine import Engine
 from heptox.matching.linear_path import LinearPath, Step
 from heptox.matching.messages import ID_PATH, NODE, VALUE

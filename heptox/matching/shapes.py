@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from heptox.errors import GrammarError
 from heptox.grammar import parse_subscription
-from heptox.matching.branches import Branch, BranchingPoint, branches
+from heptox.matching.branching import Branch, BranchingPoint, branches
 from heptox.matching.linear_path import LinearPath
 from heptox.pattern import Number, PatternNode, TreePattern, literal, printed_constant
 

@@ -4,9 +4,9 @@ This front door stays light: the transport loads trio and libp2p, and is importe
 by the daemon alone; what needs a heavy library is loaded when it is first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
+from heptox.doors import later
 from heptox.peer.query.bounds import Limits
 from heptox.peer.query.events import (
     Acquainted,
@@ -65,7 +65,8 @@ if TYPE_CHECKING:
         stop_peer,
     )
     from heptox.peer.control.background import DAEMON_LOG, start_in_background
-    from heptox.peer.control.client import ENVIRONMENT, Client, ControlAddress, find_peer
+    from heptox.peer.control.client import ENVIRONMENT, Client, find_peer
+    from heptox.peer.control.endpoint import ControlAddress
     from heptox.peer.control.subscriptions import Subscriptions, subscriptions_at
     from heptox.peer.daemon import serve
     from heptox.peer.folder.files import write_atomically
@@ -101,57 +102,9 @@ if TYPE_CHECKING:
         SubscriptionsRequest,
         Understanding,
     )
+    from heptox.peer.process.evaluating import evaluated_once
     from heptox.peer.query.translating import translated
     from heptox.peer.wire.standing import Side, Standing
-
-_LATER: Final = {
-    "acquaintance.acquainting": ("Proposal", "propose", "resolve_peer"),
-    "control.administration": (
-        "Loader",
-        "add_acquaintance",
-        "document_loading",
-        "examine_peer",
-        "peer_documents",
-        "peer_status",
-        "stop_peer",
-    ),
-    "control.background": ("DAEMON_LOG", "start_in_background"),
-    "control.client": ("ENVIRONMENT", "Client", "ControlAddress", "find_peer"),
-    "models.control": (
-        "AcquaintanceRequest",
-        "DocumentModel",
-        "Finding",
-        "ItemLine",
-        "KnownModel",
-        "Level",
-        "Loaded",
-        "QuestionRequest",
-        "ReceiptLast",
-        "ReceiptLineModel",
-        "ReceiptModel",
-        "RequestModel",
-        "StatusModel",
-    ),
-    "models.feed": ("FeedsModel", "GettingModel"),
-    "models.subscriptions": (
-        "DeadLetterModel",
-        "LackingModel",
-        "NotificationModel",
-        "PublishedModel",
-        "RenderingModel",
-        "SubscriptionModel",
-        "SubscriptionEntry",
-        "SubscriptionsAdded",
-        "SubscriptionsRequest",
-        "Understanding",
-    ),
-    "daemon": ("serve",),
-    "folder.files": ("write_atomically",),
-    "folder.folder": ("Acquaintance", "PeerFolder"),
-    "wire.standing": ("Side", "Standing"),
-    "control.subscriptions": ("Subscriptions", "subscriptions_at"),
-    "query.translating": ("translated",),
-}
 
 __all__ = [
     "DAEMON_LOG",
@@ -232,6 +185,7 @@ __all__ = [
     "body_key",
     "document_loading",
     "encode",
+    "evaluated_once",
     "examine_peer",
     "find_peer",
     "peer_documents",
@@ -247,9 +201,56 @@ __all__ = [
     "write_atomically",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    for module, names in _LATER.items():
-        if name in names:
-            return getattr(import_module(f"heptox.peer.{module}"), name)
-    raise AttributeError(f"module {__name__} has no attribute {name}")
+__getattr__ = later(
+    __name__,
+    {
+        "acquaintance.acquainting": ("Proposal", "propose", "resolve_peer"),
+        "control.administration": (
+            "Loader",
+            "add_acquaintance",
+            "document_loading",
+            "examine_peer",
+            "peer_documents",
+            "peer_status",
+            "stop_peer",
+        ),
+        "control.background": ("DAEMON_LOG", "start_in_background"),
+        "control.client": ("ENVIRONMENT", "Client", "find_peer"),
+        "control.endpoint": ("ControlAddress",),
+        "models.control": (
+            "AcquaintanceRequest",
+            "DocumentModel",
+            "Finding",
+            "ItemLine",
+            "KnownModel",
+            "Level",
+            "Loaded",
+            "QuestionRequest",
+            "ReceiptLast",
+            "ReceiptLineModel",
+            "ReceiptModel",
+            "RequestModel",
+            "StatusModel",
+        ),
+        "models.feed": ("FeedsModel", "GettingModel"),
+        "models.subscriptions": (
+            "DeadLetterModel",
+            "LackingModel",
+            "NotificationModel",
+            "PublishedModel",
+            "RenderingModel",
+            "SubscriptionModel",
+            "SubscriptionEntry",
+            "SubscriptionsAdded",
+            "SubscriptionsRequest",
+            "Understanding",
+        ),
+        "daemon": ("serve",),
+        "process.evaluating": ("evaluated_once",),
+        "folder.files": ("write_atomically",),
+        "folder.folder": ("Acquaintance", "PeerFolder"),
+        "wire.standing": ("Side", "Standing"),
+        "control.subscriptions": ("Subscriptions", "subscriptions_at"),
+        "query.translating": ("translated",),
+    },
+)

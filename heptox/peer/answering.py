@@ -6,6 +6,7 @@ Both run in worker threads, so that a long query never delays the network; both 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Hashable, Mapping as Table
 from contextlib import asynccontextmanager
@@ -23,6 +24,7 @@ from heptox.mapping import Mapping
 from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.acquaintance.register import Known
 from heptox.peer.folder.exports import Exports
+from heptox.peer.query.budgets import Budgets, Meter
 from heptox.peer.query.events import Translated, Untranslated
 from heptox.peer.query.result_cache import BODY_COST, KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
 from heptox.peer.query.shares import OWN, Shares
@@ -50,16 +52,23 @@ class Answering:
 
     ``neighbours`` are the acquaintances in force by peer id; ``evaluations`` is how many queries are evaluated at
     once for the own user, and for one neighbour; the others wait. ``exports`` has the stores of what others see, where
-    something is hidden from them. The same query comes along many paths and for many neighbours: translations and plans
-    are remembered, ``remembered`` bytes of each.
+    something is hidden from them; ``seconds`` of the processor are there for the queries of one neighbour in a minute.
+    The same query comes along many paths and for many neighbours: translations and plans are remembered,
+    ``remembered`` bytes of each.
     """
 
     def __init__(
-        self, evaluations: int, store: Store, exports: Exports | None = None, remembered: int = REMEMBERED
+        self,
+        evaluations: int,
+        store: Store,
+        exports: Exports | None = None,
+        remembered: int = REMEMBERED,
+        seconds: float = math.inf,
     ) -> None:
         self._store = store
         self._exports = exports or Exports({})
         self.neighbours: Table[PeerId, Known] = {}
+        self._budgets = Budgets(seconds, lambda asker: asker in self.neighbours)
         self._evaluating = Shares(evaluations)
         self._under_way: WeakValueDictionary[PeerId, trio.CapacityLimiter] = WeakValueDictionary()
         self._translating = Shares(TRANSLATIONS)
@@ -116,9 +125,9 @@ class Answering:
     async def translating(self, work: Callable[[Check], _Result], asker: PeerId = OWN) -> _Result:
         """Do work of that kind in its turn. It calls its check again and again, and ends soon after nobody waits for it
         any more."""
-        stop = threading.Event()
+        stop, meter = threading.Event(), self._budgets.meter(asker)
         try:
-            return await self._translating.run(asker, lambda: _guarded(lambda: work(_check(stop))))
+            return await self._translating.run(asker, partial(_guarded, lambda: work(_check(stop, meter)), meter))
         finally:
             stop.set()
 
@@ -135,18 +144,19 @@ class Answering:
         What is ``hidden`` is not in the store that is asked then.
 
         Raises :class:`StoreError` (HX6006, HX6007) when the evaluation would hold more than ``budget`` bytes, about,
-        and as :func:`heptox.store.query`; :class:`PeerError` (HX7081) where it is not sure what may be seen.
+        and as :func:`heptox.store.query`; :class:`PeerError` HX7081 where it is not sure what may be seen, HX7106 when
+        the asker's queries take more of the processor than they may.
         """
         asker = sender(path)
         place = self._under_way.setdefault(asker, trio.CapacityLimiter(FOR_ONE))
         taking = object()
         await place.acquire_on_behalf_of(taking)
-        stop = threading.Event()
+        stop, meter = threading.Event(), self._budgets.meter(asker)
         items: _Batches | None = None
         try:
             store = self._exports.of(hidden).store if hidden else self._store
-            items = _Batches(self._items(body, store, stop, _allowance(budget)), stop)
-            take = partial(_guarded, items.take)
+            items = _Batches(self._items(body, store, _check(stop, meter), _allowance(budget)), stop)
+            take = partial(_guarded, items.take, meter)
             while batch := await self._evaluating.run(asker, take):
                 yield batch
         finally:
@@ -158,20 +168,23 @@ class Answering:
     async def losses(self, body: Body, path: HopPath, hidden: frozenset[str]) -> tuple[str, ...]:
         """What a query asks for of the paths that are hidden: it depends on the query and the schema alone."""
         hiding = self._exports.of(hidden).hiding
+        asker = sender(path)
         touched = await self._evaluating.run(
-            sender(path), lambda: _guarded(lambda: hiding.touched(expression_of(body)))
+            asker, partial(_guarded, lambda: hiding.touched(expression_of(body)), self._budgets.meter(asker))
         )
         return tuple(f"{one}: hidden" for one in touched)
 
-    def _items(
-        self, body: Body, store: Store, stop: threading.Event, allowance: Allowance
-    ) -> Generator[str, None, None]:
+    def admit(self, neighbour: PeerId) -> None:
+        """Raise :class:`PeerError` (HX7106) where a neighbour's queries have taken all that they may for now."""
+        self._budgets.check(neighbour)
+
+    def _items(self, body: Body, store: Store, check: Check, allowance: Allowance) -> Generator[str, None, None]:
         encoded = cbor2.dumps(body, canonical=True)
         plan = self._plans.get((store.catalogue, encoded))
         if plan is None:
             plan = plan_query(expression_of(body), store.catalogue)
             self._plans.put((store.catalogue, encoded), plan, KEY_BYTES + TREE_COST * len(encoded))
-        yield from answers(store, plan, _check(stop), allowance)
+        yield from answers(store, plan, check, allowance)
 
     async def ended(self) -> None:
         """Wait until no evaluation is under way; none can be begun from then on."""
@@ -215,12 +228,13 @@ class _Batches:
                 self._busy.release()
 
 
-def _check(stop: threading.Event) -> Callable[[], None]:
-    """What ends work soon after nobody wants it any more."""
+def _check(stop: threading.Event, meter: Meter) -> Check:
+    """What ends work soon after nobody wants it any more, or the budget is used up."""
 
     def check() -> None:
         if stop.is_set():
             raise PeerError(Fault("HX7063", "nobody waits for the answer any more"))
+        meter.check()
 
     return check
 
@@ -246,10 +260,11 @@ def _allowance(budget: int) -> Allowance:
     return Allowance(values=held // VALUE_BYTES, characters=held)
 
 
-def _guarded(work: Callable[[], _Result]) -> _Result:
-    """Let no defect in the work on one query end the daemon: it is logged, and the receipt says so."""
+def _guarded(work: Callable[[], _Result], meter: Meter) -> _Result:
+    """Charge the work on one query, and let no defect in it end the daemon: it is logged, and the receipt says so."""
     try:
-        return work()
+        with meter.running():
+            return work()
     except HeptoxError:
         raise
     except Exception as error:

@@ -19,15 +19,14 @@ import trio
 from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.answering import Answering
-from heptox.peer.control.administration import open_audit
 from heptox.peer.control.api import application
-from heptox.peer.control.client import UNIX, ControlAddress, kept_token
+from heptox.peer.control.endpoint import UNIX, ControlAddress, kept_token
 from heptox.peer.control.server import control_server, leaves
 from heptox.peer.control.service import OpenFolder, PeerService
 from heptox.peer.feed.folder_subscriptions import open_broker, open_feed, open_log
 from heptox.peer.folder.files import CONTROL, write_atomically
 from heptox.peer.folder.folder import KEPT_ADDRESS, KEPT_CONTROL_PORT, PeerFolder
-from heptox.peer.folder.loading import open_exports, open_store
+from heptox.peer.folder.loading import open_audit, open_exports, open_store
 from heptox.peer.process.ending import Ending, ended_by_signals
 from heptox.peer.process.evaluating import EVALUATING
 from heptox.peer.process.workers import Workers, open_workers
@@ -92,7 +91,7 @@ async def running(
         feed = None
         if folder.settings.feed != "off":
             feed = opened.enter_context(await trio.to_thread.run_sync(open_feed, folder))
-        answering = Answering(folder.settings.evaluations, store, exports)
+        answering = Answering(folder.settings.evaluations, store, exports, seconds=folder.settings.query_seconds)
         try:
             async with (
                 nullcontext(workers) if workers else open_workers() as working,

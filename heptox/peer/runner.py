@@ -92,6 +92,10 @@ class Work(Protocol):
         """What a query asks for of the paths that are hidden, whatever the documents hold."""
         ...
 
+    def admit(self, neighbour: PeerId) -> None:
+        """Raise :class:`PeerError` where nothing is done for a neighbour now, before its query is read."""
+        ...
+
     def addresses(self, neighbour: PeerId) -> tuple[str, ...]:
         """The multiaddresses where a neighbour is to be dialled."""
         ...
@@ -344,7 +348,7 @@ class Runner:
         if silence.cancelled_caught or not isinstance(message, Query):
             return
         exchange, neighbour = next(self._exchange_names), stream.neighbour
-        error = self.state.refusal(neighbour, message)
+        error = self.state.refusal(neighbour, message) or self._excess(neighbour, message)
         if error is None:
             try:
                 await self.witness.asked(exchange, neighbour, message)
@@ -357,6 +361,13 @@ class Runner:
         self._streams[exchange] = stream
         await self._step(Arrived(exchange, neighbour, message))
         await self._read(exchange, stream)
+
+    def _excess(self, neighbour: PeerId, query: Query) -> Error | None:
+        try:
+            self.work.admit(neighbour)
+        except PeerError as error:
+            return Error(query.query, Status.FAILED, printable(error.summary))
+        return None
 
     async def _read(self, exchange: Exchange, stream: Stream) -> None:
         """Hand in what comes on a stream until it ends."""

@@ -5,9 +5,9 @@ What needs numpy is loaded when it is first asked for.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from heptox.doors import later
 from heptox.rewriting.documents import Rewriter
 from heptox.rewriting.inference import TargetNode, infer_operators
 from heptox.rewriting.mapping_program import MappingProgram, mapping_program, paper_program
@@ -86,10 +86,4 @@ __all__ = [
     "untranslated_query",
 ]
 
-_OF_DOMAIN: Final = ("StrategyChoice", "DomainMatcher", "Publisher", "Strategy")
-
-
-def __getattr__(name: str) -> object:
-    if name not in _OF_DOMAIN:
-        raise AttributeError(f"module {__name__} has no attribute {name}")
-    return getattr(import_module("heptox.rewriting.domain"), name)
+__getattr__ = later(__name__, {"domain": ("DomainMatcher", "Publisher", "Strategy", "StrategyChoice")})

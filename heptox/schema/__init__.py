@@ -1,24 +1,28 @@
 """Schemas: the graph of element types, and the tree of paths that all else speaks in (``semantics.md`` 1 to 3)."""
 
 from heptox.schema.dtd import (
-    amend,
-    amended_types,
-    conform,
     document_dtd,
-    other_schema_fault,
     parse_dtd,
     parse_dtd_roots,
     read_dtd,
     root_candidates,
-    validity_faults,
 )
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.groups import Group, alike_boxes, groups
-from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
+from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph, tokens
 from heptox.schema.references import InferredReference, id_paths, idref_paths, inferred_references
 from heptox.schema.steps import axis_matches
-from heptox.schema.streaming import surely_valid
 from heptox.schema.tree import ANYWHERE, TEXT, WILDCARD, Axis, Box, Match, Path, SchemaTree
+from heptox.schema.validation import (
+    EdgeValidator,
+    Validator,
+    amend,
+    amended_types,
+    conform,
+    other_schema_fault,
+    stream_faults,
+    validity_faults,
+)
 
 __all__ = [
     "ANYWHERE",
@@ -31,6 +35,7 @@ __all__ = [
     "Box",
     "Cardinality",
     "Child",
+    "EdgeValidator",
     "Element",
     "Group",
     "InferredReference",
@@ -40,6 +45,7 @@ __all__ = [
     "Path",
     "SchemaGraph",
     "SchemaTree",
+    "Validator",
     "alike_boxes",
     "amend",
     "amended_types",
@@ -56,6 +62,7 @@ __all__ = [
     "random_document",
     "read_dtd",
     "root_candidates",
-    "surely_valid",
+    "stream_faults",
+    "tokens",
     "validity_faults",
 ]

@@ -1,23 +1,20 @@
-"""Reading DTDs into schema graphs, and checking documents against them (``semantics.md`` section 1).
+"""Reading DTDs into schema graphs (``semantics.md`` section 1).
 
 lxml (libxml2) parses the DTD and resolves its parameter entities; external ones are refused, nothing is fetched.
 """
 
 from __future__ import annotations
 
-import copy
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Final
 
 from lxml import etree
 
 from heptox.errors import Fault, Position, SchemaError, near_names
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
-from heptox.xml import PARSING, Document, XmlElement, file_name, line_of, read_dtd_text
+from heptox.xml import PARSING, Document, file_name, read_dtd_text
 
 # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -96,7 +93,10 @@ def _read_elements(text: str, file: str | None) -> tuple[dict[str, Element], lis
     faults = list(_unsupported(declarations, places))
     if any(declared.prefix for declared in declarations):  # the names of children come without their prefixes
         raise SchemaError(_in_order(faults))
-    elements = {declared.name: _element(declared) for declared in declarations}
+    unparsed = tuple(
+        each.name for each in document_type.iterentities() if each.orig is None and each.content is not None
+    )
+    elements = {declared.name: _element(declared, unparsed) for declared in declarations}
     faults += _undeclared(elements, places)
     faults += _ambiguous(document_type, elements.values(), places)
     return elements, faults
@@ -246,11 +246,6 @@ def _parser_faults(log: Iterable[Any], places: _Declarations) -> Iterator[Fault]
             return
 
 
-@lru_cache(maxsize=32)
-def _document_type(text: str) -> Any:
-    return _loaded(text, _Declarations(text, None))
-
-
 # -- elements ----------------------------------------------------------------------------------------------------
 
 
@@ -302,25 +297,26 @@ def _names(particle: Particle) -> Iterator[str]:
         yield from _names(member)
 
 
-def _element(declared: Any) -> Element:
+def _element(declared: Any, unparsed: tuple[str, ...]) -> Element:
     content = _particle(declared.content) if declared.content is not None else None
     return Element(
         name=declared.name,
         children=_children(content) if content else (),
-        attributes=tuple(_attribute(attribute) for attribute in declared.iterattributes()),
+        attributes=tuple(_attribute(attribute, unparsed) for attribute in declared.iterattributes()),
         text=declared.type == "mixed",
         content=content,
     )
 
 
-def _attribute(declared: Any) -> Attribute:
+def _attribute(declared: Any, unparsed: tuple[str, ...]) -> Attribute:
+    kind = AttributeType(declared.type.upper())
     guaranteed = declared.default == "required" or declared.default_value is not None
     return Attribute(
         name=declared.name,
-        type=AttributeType(declared.type.upper()),
+        type=kind,
         cardinality=Cardinality.ONE if guaranteed else Cardinality.OPTIONAL,
         default=declared.default_value,
-        values=tuple(declared.itervalues()),
+        values=unparsed if kind in (AttributeType.ENTITY, AttributeType.ENTITIES) else tuple(declared.itervalues()),
         fixed=declared.default == "fixed",
     )
 
@@ -399,88 +395,3 @@ def _cardinality(required: bool, repeats: bool) -> Cardinality:
     if repeats:
         return Cardinality.SOME if required else Cardinality.MANY
     return Cardinality.ONE if required else Cardinality.OPTIONAL
-
-
-# -- documents ---------------------------------------------------------------------------------------------------
-
-MAXIMUM_FAULTS: Final = 20
-"""How many faults of an invalid document are reported."""
-
-
-def other_schema_fault(document: Document, *roots: str) -> Fault | None:
-    """That the root element of a document is none that its schema allows (HX2013); ``None`` where it is one.
-
-    >>> from heptox.xml import parse_document
-    >>> str(other_schema_fault(parse_document("<a/>", "a.xml"), "b"))
-    'a.xml:1:1: HX2013 the root element is a, not b (the document is of another schema)'
-    """
-    if document.root.tag in roots:
-        return None
-    position = Position(line_of(document.root), 1, document.file)
-    message = f"the root element is {document.root.tag}, not {' or '.join(roots)}"
-    return Fault("HX2013", message, position, hint="the document is of another schema")
-
-
-def validity_faults(document: Document, graph: SchemaGraph) -> tuple[Fault, ...]:
-    """What keeps a document from being valid for a schema, with lines, at most :data:`MAXIMUM_FAULTS`; none: valid.
-
-    Raises ``ValueError`` for a graph without the text of its DTD.
-
-    >>> from heptox.xml import parse_document
-    >>> graph = parse_dtd("<!ELEMENT a (b?)> <!ELEMENT b EMPTY>", "a")
-    >>> validity_faults(parse_document("<a><b/></a>"), graph)
-    ()
-    """
-    if graph.text is None:
-        raise ValueError("the schema graph has no DTD to validate with")
-    if (other := other_schema_fault(document, graph.root)) is not None:
-        return (other,)
-    checker = _document_type(graph.text)
-    if checker.validate(document.root):
-        return ()
-    faults = tuple(
-        Fault("HX2007", entry.message.strip(), Position(max(entry.line, 1), 1, document.file))
-        for entry in list(checker.error_log)[:MAXIMUM_FAULTS]
-    )
-    return faults or (Fault("HX2007", "the document is not valid", file=document.file),)
-
-
-def conform(document: Document, graph: SchemaGraph) -> Document:
-    """The document as its schema has it: checked, and with the attributes that the DTD gives a default.
-
-    Values of attributes that are no ``CDATA`` lose surplus white space, as when a parser reads document and DTD
-    together. The given document stays as it is.
-
-    Raises :class:`SchemaError`: HX2013 for a document with another root; else HX2007, one fault for each place where it
-    is not valid.
-    """
-    amended = amended_types(graph)
-    conforming = replace(document, root=copy.deepcopy(document.root)) if amended else document
-    amend(conforming.root.iter(*amended) if amended else (), graph)
-    if faults := validity_faults(conforming, graph):
-        raise SchemaError(faults)
-    return conforming
-
-
-def amended_types(graph: SchemaGraph) -> tuple[str, ...]:
-    """The element types with an attribute that :func:`amend` may add, or change."""
-    return tuple(name for name, element in graph.elements.items() if any(map(_is_amended, element.attributes)))
-
-
-def amend(elements: Iterable[XmlElement], graph: SchemaGraph) -> None:
-    """Give elements the attributes, and their values, that they have when a parser reads document and DTD together."""
-    for element in elements:
-        declared = graph.elements.get(str(element.tag))
-        for attribute in declared.attributes if declared else ():
-            if _is_amended(attribute):
-                value = element.get(attribute.name, attribute.default)
-                if value is not None:
-                    element.set(attribute.name, _normalised(attribute, value))
-
-
-def _is_amended(attribute: Attribute) -> bool:
-    return attribute.default is not None or attribute.type != AttributeType.CDATA
-
-
-def _normalised(attribute: Attribute, value: str) -> str:
-    return value if attribute.type == AttributeType.CDATA else " ".join(part for part in value.split(" ") if part)

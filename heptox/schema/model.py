@@ -42,11 +42,21 @@ class AttributeType(StrEnum):
     NOTATION = "NOTATION"
 
 
+def tokens(value: str) -> str:
+    """The value of an attribute that is no ``CDATA``: without surplus white space.
+
+    >>> tokens("  a   b")
+    'a b'
+    """
+    return " ".join(part for part in value.split(" ") if part)
+
+
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """An attribute of an element type; ``cardinality`` is ``1`` when required or defaulted, else ``?``.
 
-    ``values`` are those that an enumeration allows; ``fixed`` says that the default is the only value.
+    ``values`` are those that an enumeration allows, or the unparsed entities that there are for an attribute that names
+    some; ``fixed`` says that the default is the only value.
     """
 
     name: str
@@ -55,6 +65,10 @@ class Attribute:
     default: str | None = None
     values: tuple[str, ...] = ()
     fixed: bool = False
+
+    def normalised(self, value: str) -> str:
+        """A value as a parser gives it that knows the type: its tokens, unless that is ``CDATA``."""
+        return value if self.type == AttributeType.CDATA else tokens(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +122,7 @@ class Element:
 class SchemaGraph:
     """A schema: its root element type and all declared element types by name.
 
-    ``file`` is where it was read from, for messages; ``text`` is the DTD itself, without which documents cannot be
-    validated. Neither takes part in comparisons.
+    ``file`` is where it was read from, for messages; ``text`` is the DTD itself. Neither takes part in comparisons.
     """
 
     root: str

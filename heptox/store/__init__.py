@@ -7,9 +7,9 @@ statements of SQL, and :class:`Catalogue` leads from schema paths to what stands
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from heptox.doors import later
 from heptox.store import sql as statements
 from heptox.store.allowance import VALUE_BYTES, Allowance
 from heptox.store.evaluation import evaluate
@@ -22,29 +22,7 @@ if TYPE_CHECKING:
     from heptox.store.database import Loaded, Store, StoredDocument
     from heptox.store.querying import QueryPlan, plan_query, query, texts
     from heptox.store.reading import ReadDocument, plan_once, projected_once, query_once, read_for_query
-
-_AT_REST: Final = {
-    "Answer": "heptox.store.collection",
-    "Answers": "heptox.store.collection",
-    "Cursor": "heptox.store.connection",
-    "Loaded": "heptox.store.database",
-    "QueryPlan": "heptox.store.querying",
-    "ReadDocument": "heptox.store.reading",
-    "Store": "heptox.store.database",
-    "StoredDocument": "heptox.store.database",
-    "WideForm": "heptox.store.collection",
-    "WideRows": "heptox.store.collection",
-    "database_faults": "heptox.store.connection",
-    "interpreted": "heptox.store.collection",
-    "plan_once": "heptox.store.reading",
-    "plan_query": "heptox.store.querying",
-    "projected_once": "heptox.store.reading",
-    "query": "heptox.store.querying",
-    "query_once": "heptox.store.reading",
-    "read_for_query": "heptox.store.reading",
-    "texts": "heptox.store.querying",
-    "whole_documents": "heptox.store.collection",
-}
+    from heptox.store.xquery import XQuery, asks_collection, clearer_error, evaluate_xquery, fragment_lacks
 
 __all__ = [
     "VALUE_BYTES",
@@ -63,8 +41,13 @@ __all__ = [
     "StoredDocument",
     "WideForm",
     "WideRows",
+    "XQuery",
+    "asks_collection",
+    "clearer_error",
     "database_faults",
     "evaluate",
+    "evaluate_xquery",
+    "fragment_lacks",
     "hidden_path",
     "hidden_path_fault",
     "interpreted",
@@ -79,8 +62,14 @@ __all__ = [
     "whole_documents",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _AT_REST:
-        raise AttributeError(f"module {__name__} has no attribute {name}")
-    return getattr(import_module(_AT_REST[name]), name)
+__getattr__ = later(
+    __name__,
+    {
+        "collection": ("Answer", "Answers", "WideForm", "WideRows", "interpreted", "whole_documents"),
+        "connection": ("Cursor", "database_faults"),
+        "database": ("Loaded", "Store", "StoredDocument"),
+        "querying": ("QueryPlan", "plan_query", "query", "texts"),
+        "reading": ("ReadDocument", "plan_once", "projected_once", "query_once", "read_for_query"),
+        "xquery": ("XQuery", "asks_collection", "clearer_error", "evaluate_xquery", "fragment_lacks"),
+    },
+)

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from heptox.grammar import syntax
 from heptox.store.allowance import Allowance, MemoryUse
-from heptox.store.columnar import Columns, NotColumnarError, Portion, Read
+from heptox.store.columnar import FEW, Columns, NotColumnarError, Portion, Read
 from heptox.store.items import AttributeItem, Constructed, Construction, Item, TextItem, string_value
-from heptox.store.plan import AttributeSlot, EmptySlot, LeafSlot, Member, RangeSlot, Slot, TextSlot
-from heptox.store.statement import Branch, Plan
+from heptox.store.plan import AttributeSlot, Block, LeafSlot, Member, RangeSlot, Slot, TextSlot
+from heptox.store.statement import Plan
 from heptox.store.text import escaped_text, text_of
 
 Row: TypeAlias = tuple[Any, ...]
-FEW: Final = 64
-"""For how many rows it takes longer to look at the query than at the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class _Range:
 
 @dataclass(slots=True)
 class _Match:
-    """A match of a member, with the matches of the blocks inside it by the identity of their expressions."""
+    """A match of a member, with the matches of the blocks inside it by the numbers of their places."""
 
     member: Member
     doc: int
@@ -79,47 +77,41 @@ class Assembly(Construction[_Match]):
                 yield from self._one_by_one(_rows(batch))
 
     def _one_by_one(self, rows: Iterator[Row]) -> Iterator[Portion]:
-        for branch, match in self._matches(rows):
-            for item in self.items(branch.block.item, match):
+        for match in self._matches(rows):
+            for item in self.items(match.member.template, match):
                 yield Portion((match.doc,), (self.serialised(item),))
 
-    def _matches(self, rows: Iterator[Row]) -> Iterator[tuple[Branch, _Match]]:
+    def _matches(self, rows: Iterator[Row]) -> Iterator[_Match]:
         """The matches of the loops at the top, each once all that belongs to it is known."""
         lineage: list[_Match] = []
-        top: Branch | None = None
         texts = 2 + self._plan.texts
         offsets = texts + self._plan.offsets
         for row in rows:
             branch = self._plan.branches[row[0]]
             level = len(branch.above)
             match = _Match(branch.member, row[1], row[2:texts], row[texts:offsets])
-            if level == 0:
-                if top is not None:
-                    yield top, lineage[0]
-                top = branch
-            else:
-                lineage[level - 1].inner.setdefault(id(branch.block.result), []).append(match)
+            if level:
+                lineage[level - 1].inner.setdefault(branch.turn, []).append(match)
+            elif lineage:
+                yield lineage[0]
             lineage[level:] = [match]
-        if top is not None:
-            yield top, lineage[0]
+        if lineage:
+            yield lineage[0]
 
     def found(
         self, expression: syntax.Flwor | syntax.PathExpression | syntax.Data | syntax.TagValue, environment: _Match
     ) -> Iterator[Item]:
         match expression:
-            case syntax.Flwor():
-                for inner in environment.inner.get(id(expression), ()):
-                    yield from self.items(expression.result, inner)
             case syntax.Data(argument):
                 yield from map(string_value, self.found(argument, environment))
-            case syntax.TagValue():
-                yield environment.member.tags[id(expression)]
+            case syntax.PathExpression():
+                number, part = environment.member.part(expression)
+                if not isinstance(part, Block):
+                    yield from self._item(part, environment)
+                for inner in environment.inner.get(number, ()):
+                    yield from self.items(inner.member.template, inner)
             case _:
-                slot = environment.member.slots.get(id(expression))
-                if slot is not None:
-                    yield from self._item(slot, environment)
-                for inner in environment.inner.get(id(expression), ()):
-                    yield from self._item(inner.member.slots[id(expression)], inner)
+                raise ValueError("a template has no loops")
 
     def _item(self, slot: Slot, match: _Match) -> Iterator[Item]:
         match slot:
@@ -133,7 +125,7 @@ class Assembly(Construction[_Match]):
                 yield AttributeItem(name, match.texts[place])
             case TextSlot(place) if match.texts[place]:
                 yield TextItem(match.texts[place])
-            case EmptySlot() | _:
+            case _:
                 return
 
 

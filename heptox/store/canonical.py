@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow.compute as pc
 
 from heptox.errors import Fault, InputError
-from heptox.schema import Element
+from heptox.schema import Element, tokens
 from heptox.store.markup import EMPTY, END, START, Markup, Names, markup, slices
-from heptox.store.places import NOWHERE, Numbers, Table, defaults, tokenised, tokens
+from heptox.store.places import NOWHERE, Numbers, Table, defaults, tokenised
 from heptox.store.text import escaped_attribute, escaped_text
 from heptox.xml import XmlReader, end_of_last_element
 

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from heptox.grammar import syntax
 from heptox.pattern import literal
 from heptox.store.places import Numbers
-from heptox.store.plan import AttributeSlot, EmptySlot, LeafSlot, Member, RangeSlot, Slot, TextSlot
+from heptox.store.plan import AttributeSlot, Block, LeafSlot, Member, RangeSlot, Slot, TextSlot
 from heptox.store.statement import Branch, Plan
 from heptox.store.text import (
     IN_ATTRIBUTE,
@@ -40,6 +40,8 @@ Read: TypeAlias = Callable[[int, int, int], str]
 
 MOST_READ: Final = 1 << 24
 """How many bytes of documents are read at once."""
+FEW: Final = 64
+"""Rows that take less time one after the other than column by column."""
 _STRING: Final = pa.large_string()
 _DELETE: Final = 0x7F
 
@@ -129,7 +131,7 @@ class Columns:
 
     def _serialised(self, branch: Branch, rows: pa.RecordBatch) -> list[Texts]:
         match = _Matches(branch.member, rows, self._plan.texts, self._read)
-        return [match.serialised(items) for items in match.items(branch.block.item)]
+        return [match.serialised(items) for items in match.items(branch.member.template)]
 
 
 class _Matches:
@@ -159,13 +161,13 @@ class _Matches:
                 return [Items(Kind.NUMBER, self._constant(number_string(number)), written=number_item(number))]
             case syntax.StringLiteral(value):
                 return [Items(Kind.ATOM, self._constant(value))]
-            case syntax.TagValue():
-                return [Items(Kind.ATOM, self._constant(self._member.tags[id(expression)]))]
             case syntax.Data(argument):
                 return [Items(Kind.ATOM, items.string()) for items in self.items(argument)]
             case syntax.PathExpression():
-                slot = self._member.slots.get(id(expression))
-                return [] if slot is None else self._slot(slot)
+                _, part = self._member.part(expression)
+                if isinstance(part, Block):
+                    raise NotColumnarError
+                return self._slot(part)
             case _:
                 raise NotColumnarError
 
@@ -180,8 +182,6 @@ class _Matches:
             case TextSlot(place):
                 values = self._texts[place]
                 return [Items(Kind.TEXT, pc.if_else(pc.equal(values, ""), pa.scalar(None, _STRING), values))]
-            case EmptySlot():
-                return []
             case RangeSlot(node, stop, document):
                 documents = self._documents if document is None else self._offsets[document]
                 return [Items(Kind.ELEMENT, None, self._ranges(documents, self._offsets[node], self._offsets[stop]))]

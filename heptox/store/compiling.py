@@ -18,15 +18,16 @@ from heptox.store.condition_compiling import ConditionCompiler
 from heptox.store.joins import Join, Let, NodeSet, NotCompiledError, Reached, is_attribute
 from heptox.store.path_compiling import refuse_many
 from heptox.store.plan import (
+    NOTHING,
     AttributeSlot,
     Block,
-    EmptySlot,
     LeafSlot,
     Member,
     OrderBy,
     RangeSlot,
     Slot,
     TextSlot,
+    place,
 )
 from heptox.store.relations import Catalogue, Part
 from heptox.store.row_joins import RowJoins
@@ -71,10 +72,9 @@ class _Compiler:
                 return self._path_block(expression, self.paths.path(expression, Join()), Join())
             case syntax.Data(argument):
                 block = self._path_block(argument, self.paths.path(argument, Join()), Join())
-                return replace(block, result=expression)
+                return Block(tuple(replace(each, template=syntax.Data(place(0, argument))) for each in block.members))
             case _:
-                member = self._member(self._rows.grounded(Join()), (), (), expression)
-                return Block(expression, [member])
+                return Block((self._member(self._rows.grounded(Join()), (), (), expression),))
 
     def _loop(self, flwor: syntax.Flwor, outer: Join) -> Block:
         joins: list[tuple[Join, tuple[sql.Expression, ...]]] = [(outer, ())]
@@ -91,8 +91,7 @@ class _Compiler:
             refuse_many(joins)
         if flwor.where is not None:
             joins = [(self._restricted(join, flwor.where), keys) for join, keys in joins]
-        members = [self._member(join, keys, flwor.order, flwor.result) for join, keys in joins]
-        return Block(flwor, members)
+        return Block(tuple(self._member(join, keys, flwor.order, flwor.result) for join, keys in joins))
 
     def _let(self, clause: syntax.Let, join: Join) -> Join:
         source = Let(clause.source, join.bindings)
@@ -140,48 +139,52 @@ class _Compiler:
         for key in order:
             join, ordered = self._ordered(key, join)
             orders.append(ordered)
-        member = Member(keys, tuple(orders))
-        return self._joining(member, self._template(result, self._rows.grounded(join), member))
+        making = _Making()
+        join, template = self._template(result, self._rows.grounded(join), making)
+        return making.member(keys, tuple(orders), join, template)
 
-    def _joining(self, member: Member, join: Join) -> Member:
-        """The member, once all that it needs is joined."""
-        member.sources, member.where = join.sources, join.where
-        member.document = join.document or _ALL_DOCUMENTS
-        return member
+    def _template(self, expression: syntax.Expression, join: Join, making: _Making) -> tuple[Join, syntax.Expression]:
+        """The template of an expression; and the join with what that adds to it."""
 
-    def _template(self, expression: syntax.Expression, join: Join, member: Member) -> Join:
-        """Give a member what an expression needs of its match; the join with what that adds."""
+        def inside(part: syntax.Expression) -> syntax.Expression:
+            nonlocal join
+            join, made = self._template(part, join, making)
+            return made
+
+        def content_of(parts: tuple[str | syntax.Expression, ...]) -> tuple[str | syntax.Expression, ...]:
+            return tuple(part if isinstance(part, str) else inside(part) for part in parts)
+
         match expression:
             case syntax.Sequence(items):
-                parts: tuple[str | syntax.Expression, ...] = items
+                sequence = replace(expression, items=tuple(map(inside, items)))
+                return join, sequence
             case syntax.ElementConstructor(_, attributes, content):
-                parts = (*(part for attribute in attributes for part in attribute.parts), *content)
-            case syntax.AttributeConstructor(_, value) | syntax.TextConstructor(value) | syntax.Data(value):
-                parts = (value,)
+                named = tuple(replace(each, parts=content_of(each.parts)) for each in attributes)
+                element = replace(expression, attributes=named, content=content_of(content))
+                return join, element
+            case syntax.AttributeConstructor(_, value) | syntax.TextConstructor(value):
+                constructor = replace(expression, value=inside(value))
+                return join, constructor
+            case syntax.Data(argument):
+                join, nodes = self._path(argument, join, making)
+                return join, replace(expression, argument=nodes) if isinstance(nodes, syntax.PathExpression) else nodes
             case syntax.PathExpression():
-                return self._path(expression, join, member)
+                return self._path(expression, join, making)
             case syntax.Flwor():
-                member.blocks[id(expression)] = self._loop(expression, join)
-                return join
+                return join, making.placed(self._loop(expression, join), expression)
             case syntax.TagValue(argument):
-                member.tags[id(expression)] = self._conditions.tag(argument, join)
-                return join
+                return join, syntax.StringLiteral(self._conditions.tag(argument, join))
             case _:
-                return join
-        for part in parts:
-            if not isinstance(part, str):
-                join = self._template(part, join, member)
-        return join
+                return join, expression
 
-    def _path(self, path: syntax.PathExpression, join: Join, member: Member) -> Join:
+    def _path(self, path: syntax.PathExpression, join: Join, making: _Making) -> tuple[Join, syntax.Expression]:
         found = self.paths.path(path, join.inside())
         if not found:
-            member.slots[id(path)] = EmptySlot()
-        elif len(found) == 1 and not found[0][0].sources and not found[0][0].where:
-            join, member.slots[id(path)] = self._slot(found[0][1], join, member)
-        else:
-            member.blocks[id(path)] = self._path_block(path, found, join)
-        return join
+            return join, NOTHING
+        if len(found) == 1 and not found[0][0].sources and not found[0][0].where:
+            join, slot = self._slot(found[0][1], join, making)
+            return join, making.placed(slot, path)
+        return join, making.placed(self._path_block(path, found, join), path)
 
     def _path_block(self, path: syntax.PathExpression, found: list[Reached], outer: Join) -> Block:
         members: list[Member] = []
@@ -189,18 +192,15 @@ class _Compiler:
         for inner, nodes in found:
             join = self._rows.present(self._rows.grounded(outer.extended(inner)), nodes)
             join, key = self._rows.key(join, nodes)
-            member = Member(key, ())
-            join, member.slots[id(path)] = self._slot(nodes, join, member)
-            members.append(self._joining(member, join))
-        return Block(path, members)
+            making = _Making()
+            join, slot = self._slot(nodes, join, making)
+            members.append(making.member(key, (), join, making.placed(slot, path)))
+        return Block(tuple(members))
 
-    def _slot(self, nodes: NodeSet, join: Join, member: Member) -> tuple[Join, Slot]:
+    def _slot(self, nodes: NodeSet, join: Join, making: _Making) -> tuple[Join, Slot]:
         def kept(join: Join, path: Path, part: Part) -> tuple[Join, int]:
             after, column = self._rows.column(join, replace(nodes, path=path), part)
-            values = member.texts if part is Part.TEXT else member.offsets
-            if column not in values:
-                values.append(column)
-            return after, values.index(column)
+            return after, (making.text if part is Part.TEXT else making.offset)(column)
 
         if is_attribute(nodes):
             join, value = kept(join, nodes.path, Part.TEXT)
@@ -215,7 +215,34 @@ class _Compiler:
         join, stop = kept(join, nodes.path, Part.STOP)
         if nodes.alias is None or not nodes.collected:
             return join, RangeSlot(node, stop)
-        document = sql.Column(nodes.alias, "doc")
-        if document not in member.offsets:
-            member.offsets.append(document)
-        return join, RangeSlot(node, stop, member.offsets.index(document))
+        return join, RangeSlot(node, stop, making.offset(sql.Column(nodes.alias, "doc")))
+
+
+class _Making:
+    """A member that is being made: the values that its match holds, and the parts of its template."""
+
+    def __init__(self) -> None:
+        self._texts: dict[sql.Expression, int] = {}
+        self._offsets: dict[sql.Expression, int] = {}
+        self._parts: list[Slot | Block] = []
+
+    def text(self, value: sql.Expression) -> int:
+        """The place of a text among those of the match."""
+        return self._texts.setdefault(value, len(self._texts))
+
+    def offset(self, value: sql.Expression) -> int:
+        """The place of an offset among those of the match."""
+        return self._offsets.setdefault(value, len(self._offsets))
+
+    def placed(self, part: Slot | Block, expression: syntax.Node) -> syntax.PathExpression:
+        """What the template says where a part stands in place of an expression."""
+        self._parts.append(part)
+        return place(len(self._parts) - 1, expression)
+
+    def member(
+        self, keys: tuple[sql.Expression, ...], order: tuple[OrderBy, ...], join: Join, template: syntax.Expression
+    ) -> Member:
+        """The member, once all that it needs is joined."""
+        document = join.document or _ALL_DOCUMENTS
+        values = tuple(self._texts), tuple(self._offsets)
+        return Member(keys, order, join.sources, join.where, document, *values, template, tuple(self._parts))

@@ -112,17 +112,6 @@ class Places:
             max(1, len(self.attributes)),
         )
         self.sources = tuple(tuple(self._sources(relation, drawn)) for relation in catalogue.relations)
-        self._edges = drawn.edges
-        self._once = drawn.once
-
-    def child(self, place: int, name: str) -> int | None:
-        """The place of a child, ``None`` where there is none."""
-        return self._edges.get((place, self.types.get(name, NOWHERE)))
-
-    def is_single(self, parent: int, place: int, name: str) -> bool:
-        """Whether at a place there is at most one child of a name, whose place is given."""
-        outside = place < self.inside and self.row[place] == NOWHERE
-        return outside or (parent, self.types[name]) in self._once
 
     def _draw_outside(self, drawn: _Drawn) -> int:
         """The places of the root and of all below it down to opaque elements, and how deep these stand."""
@@ -180,11 +169,6 @@ def _text(element: Element) -> int:
     return TEXT if element.text else WHITE_SPACE if element.children else NOTHING
 
 
-def tokens(value: str) -> str:
-    """The value of an attribute that is no ``CDATA``, without surplus white space."""
-    return " ".join(part for part in value.split(" ") if part)
-
-
 def tokenised(element: Element) -> frozenset[str]:
     """The attributes of an element whose values are tokens."""
     return frozenset(each.name for each in element.attributes if each.type != AttributeType.CDATA)
@@ -192,9 +176,4 @@ def tokenised(element: Element) -> frozenset[str]:
 
 def defaults(element: Element) -> tuple[tuple[str, str], ...]:
     """The attributes of an element that the schema gives a value, and the values."""
-    several = tokenised(element)
-    return tuple(
-        (each.name, tokens(each.default) if each.name in several else each.default)
-        for each in element.attributes
-        if each.default is not None
-    )
+    return tuple((each.name, each.normalised(each.default)) for each in element.attributes if each.default is not None)

@@ -2,16 +2,20 @@
 
 A **block** is a loop of the query: an expression whose value is made of the matches of some variables. Its **members**
 are the joins that together give the matches, one for each way in which its paths lead through the schema. A member
-has slots, the values that its own match holds, and inner blocks, whose matches belong to one of its own.
+has a template, in whose places stand slots, the values that its own match holds, and inner blocks, whose matches belong
+to one of its own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from heptox.grammar import syntax
-from heptox.store.sql import Condition, Expression, Integer, Source
+from heptox.store.sql import Condition, Expression, Source
+
+_PLACE: Final = "#"
+NOTHING: Final = syntax.Sequence()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +50,7 @@ class TextSlot:
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class EmptySlot:
-    """Nothing: no path of the schema leads there."""
-
-
-Slot: TypeAlias = LeafSlot | RangeSlot | AttributeSlot | TextSlot | EmptySlot
+Slot: TypeAlias = LeafSlot | RangeSlot | AttributeSlot | TextSlot
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,35 +59,40 @@ class OrderBy:
     descending: bool
 
 
-_NO_DOCUMENT: Final = Integer(None)
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Member:
-    """A join: what puts its matches in order, its sources and condition, the document's number, and the values."""
+    """A join: what puts its matches in order, its sources and condition, the document's number, the values, and the
+    template of the items of each match, whose :func:`places <place>` stand for the ``parts``.
+    """
 
     keys: tuple[Expression, ...]
     order: tuple[OrderBy, ...]
-    sources: tuple[Source, ...] = ()
-    where: tuple[Condition, ...] = ()
-    document: Expression = _NO_DOCUMENT
-    texts: list[Expression] = field(default_factory=list)
-    offsets: list[Expression] = field(default_factory=list)
-    slots: dict[int, Slot] = field(default_factory=dict)
-    """By the identity of the expression in the query."""
-    tags: dict[int, str] = field(default_factory=dict)
-    """The values of tags that expressions ask for, by the identity of the expression."""
-    blocks: dict[int, Block] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Block:
-    """The loop of an expression: for each match of a member, in order, the items of ``result``."""
-
-    result: syntax.Expression
-    members: list[Member] = field(default_factory=list)
+    sources: tuple[Source, ...]
+    where: tuple[Condition, ...]
+    document: Expression
+    texts: tuple[Expression, ...]
+    offsets: tuple[Expression, ...]
+    template: syntax.Expression
+    parts: tuple[Slot | Block, ...]
 
     @property
-    def item(self) -> syntax.Expression:
-        """What each match gives."""
-        return self.result.result if isinstance(self.result, syntax.Flwor) else self.result
+    def blocks(self) -> tuple[tuple[int, Block], ...]:
+        """The inner blocks, each with the number of its place."""
+        return tuple((number, part) for number, part in enumerate(self.parts) if isinstance(part, Block))
+
+    def part(self, path: syntax.PathExpression) -> tuple[int, Slot | Block]:
+        """What stands in a place of the template, and its number."""
+        number = int(path.start.removeprefix(_PLACE))
+        return number, self.parts[number]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A loop: each match of a member, in order, gives the items of its template."""
+
+    members: tuple[Member, ...]
+
+
+def place(number: int, path: syntax.Node) -> syntax.PathExpression:
+    """What a template says where a part of its member stands: a path that no query has."""
+    return syntax.PathExpression(f"{_PLACE}{number}", position=path.position)

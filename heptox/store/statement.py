@@ -6,8 +6,8 @@ to (Shanmugasundaram and others, *Efficiently publishing relational data as XML 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from heptox.store import sql
@@ -18,13 +18,19 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A member with the members that its matches belong to, outermost first, each with its place in its block's."""
+    """A member with the members that its matches belong to, outermost first.
+
+    ``block`` says where its block stands: the turns and members that lead to it. ``turn`` is the last of these: which
+    part of the member above it belongs to; at the top, which of the query's loops.
+    """
 
     member: Member
-    block: Block
+    block: tuple[int, ...]
     above: tuple[Branch, ...]
-    turn: int
-    """Which block of the member above it belongs to; at the top, which of the query's loops."""
+
+    @property
+    def turn(self) -> int:
+        return self.block[-1]
 
     @property
     def lineage(self) -> tuple[Branch, ...]:
@@ -45,46 +51,10 @@ class Plan:
         """Whether some items are elements as they stand in the texts of documents."""
         return self.offsets > 0
 
-    def __reduce__(self) -> tuple[Callable[..., Plan], tuple[object, ...]]:
-        """A plan can be sent to another process, where the expressions of its query have other identities."""
-        expressions = {id(part): part for branch in self.branches for part in _parts(branch.block.result)}
-        return _received, (expressions, self.branches, self.statement, self.texts, self.offsets)
-
-
-def _parts(expression: object) -> Iterator[object]:
-    """An expression and all that it is made of."""
-    waiting = [expression]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, tuple):
-            waiting.extend(part)
-        elif is_dataclass(part):
-            yield part
-            waiting.extend(getattr(part, each.name) for each in fields(part))
-
-
-def _received(
-    expressions: Mapping[int, object],
-    branches: tuple[Branch, ...],
-    statement: sql.Statement,
-    texts: int,
-    offsets: int,
-) -> Plan:
-    """A plan whose members speak of expressions by the identities that they had where it was made."""
-
-    def by_identity(values: Mapping[int, _Value]) -> dict[int, _Value]:
-        return {id(expressions[number]): value for number, value in values.items() if number in expressions}
-
-    for member in {id(branch.member): branch.member for branch in branches}.values():
-        member.slots = by_identity(member.slots)
-        member.tags = by_identity(member.tags)
-        member.blocks = by_identity(member.blocks)
-    return Plan(branches, statement, texts, offsets)
-
 
 def planned(blocks: Sequence[Block]) -> Plan:
     """The plan of the loops of a query."""
-    branches = tuple(branch for turn, block in enumerate(blocks) for branch in _branches(block, (), turn))
+    branches = tuple(branch for turn, block in enumerate(blocks) for branch in _branches(block, (turn,), ()))
     texts = max((len(branch.member.texts) for branch in branches), default=0)
     offsets = max((len(branch.member.offsets) for branch in branches), default=0)
     keys = _Keys(branches, several=len(blocks) > 1)
@@ -107,12 +77,12 @@ def planned(blocks: Sequence[Block]) -> Plan:
     return Plan(branches, sql.Statement(selects, order), texts, offsets)
 
 
-def _branches(block: Block, above: tuple[Branch, ...], turn: int) -> Iterator[Branch]:
-    for member in block.members:
-        branch = Branch(member, block, above, turn)
+def _branches(block: Block, at: tuple[int, ...], above: tuple[Branch, ...]) -> Iterator[Branch]:
+    for number, member in enumerate(block.members):
+        branch = Branch(member, at, above)
         yield branch
-        for inner_turn, inner in enumerate(member.blocks.values(), start=1):
-            yield from _branches(inner, branch.lineage, inner_turn)
+        for turn, inner in member.blocks:
+            yield from _branches(inner, (*at, number, turn), branch.lineage)
 
 
 def _padded(values: Sequence[sql.Expression], length: int, empty: sql.Expression) -> Iterator[sql.Expression]:
@@ -127,7 +97,7 @@ class _Keys:
         self._several = several
         self._levels = max((len(branch.above) for branch in branches), default=0) + 1
         self._blocks = [
-            list({id(branch.block): branch for branch in branches if len(branch.above) == level}.values())
+            list({branch.block: branch for branch in branches if len(branch.above) == level}.values())
             for level in range(self._levels)
         ]
         self._nodes = [
@@ -149,9 +119,9 @@ class _Keys:
         for level in range(self._levels):
             here = lineage[level] if level < len(lineage) else None
             if self._has_turns(level):
-                yield sql.Integer(0 if here is None else here.turn)
+                yield sql.Integer(-1 if here is None else here.turn)
             for other in self._blocks[level]:
-                mine = here is not None and other.block is here.block
+                mine = here is not None and other.block == here.block
                 for place in range(len(other.member.order)):
                     yield here.member.order[place].value if mine and here else sql.String(None)
             yield from _padded(() if here is None else here.member.keys, self._nodes[level], sql.Integer(None))

@@ -1,7 +1,7 @@
 """Any XQuery 3.1 over documents, by Saxon: what the fragment of our own cannot say.
 
-:func:`answer` is for processes that may be lost, which bound what it costs in memory and time: who asks them imports
-this module, and nothing of Saxon.
+:func:`evaluate_xquery` is for processes that may be lost, which bound what it costs in memory and time: who asks them
+imports this module, and nothing of Saxon.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ subsequence($items, $first, {count}) ! serialize(., map {{"method": "adaptive", 
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class XQuery:
     """A query as it was written, and the texts of the documents that it is about.
 
     Each document is the context item of an evaluation of its own; without documents there is one evaluation, and no
@@ -62,7 +62,7 @@ class Question:
             raise StoreError(Fault("HX6008", message, hint="Saxon evaluates it, which holds them in memory"))
 
 
-def answer(question: Question) -> tuple[str, ...]:
+def evaluate_xquery(question: XQuery) -> tuple[str, ...]:
     """The items of the answer in their order, each as the ``adaptive`` method of XQuery 3.1 writes it.
 
     The process can write no file afterwards, and has neither an environment nor anything on stdout and stderr.
@@ -78,12 +78,12 @@ def asks_collection(text: str) -> bool:
     return _WORD.search(text) is not None
 
 
-def lacking(own: GrammarError) -> str:
+def fragment_lacks(own: GrammarError) -> str:
     """What the fragment lacks for a query, and where that stands, on one line."""
     return str(replace(own.faults[0], hint=None))
 
 
-def clearer(own: GrammarError, other: GrammarError) -> GrammarError:
+def clearer_error(own: GrammarError, other: GrammarError) -> GrammarError:
     """Which of two errors says what is wrong with a text that is no XQuery: that of heptox's parser, or Saxon's.
 
     It is ours where it speaks of the same line, and does not only say that the fragment is left.
@@ -114,8 +114,8 @@ class _Engine:
     def __init__(self, processor: PySaxonProcessor) -> None:
         self._processor = processor
 
-    def answer(self, question: Question) -> tuple[str, ...]:
-        """As :func:`answer`."""
+    def answer(self, question: XQuery) -> tuple[str, ...]:
+        """As :func:`evaluate_xquery`."""
         from saxonche import PySaxonApiError
 
         _check_bound(question)
@@ -131,7 +131,7 @@ class _Engine:
         except PySaxonApiError as error:
             raise error_of(str(error), question) from None
 
-    def _together(self, question: Question) -> tuple[str, ...]:
+    def _together(self, question: XQuery) -> tuple[str, ...]:
         documents = "".join(f'<doc href="{_data(text, n)}"/>' for n, text in enumerate(question.documents))
         # stable: each document is there once, however often it is asked for
         self._processor.set_configuration_property(
@@ -142,7 +142,7 @@ class _Engine:
         finally:
             self._processor.set_configuration_property(_COLLECTION, f"{_NONE}:/")
 
-    def _each(self, question: Question) -> tuple[str, ...]:
+    def _each(self, question: XQuery) -> tuple[str, ...]:
         self._processor.set_configuration_property(_COLLECTION, f"{_NONE}:/")
         items: list[str] = []
         for document in question.documents or (None,):
@@ -150,7 +150,7 @@ class _Engine:
             items += self._items(self._evaluated(question, document), question, left)
         return tuple(items)
 
-    def _evaluated(self, question: Question, document: str | None) -> PyXdmValue | None:
+    def _evaluated(self, question: XQuery, document: str | None) -> PyXdmValue | None:
         query: PyXQueryProcessor = self._processor.new_xquery_processor()
         query.set_query_base_uri(_BASE)
         if document is not None:
@@ -160,7 +160,7 @@ class _Engine:
         query.set_query_content(question.text)
         return query.run_query_to_value()
 
-    def _items(self, value: PyXdmValue | None, question: Question, most: int) -> Iterator[str]:
+    def _items(self, value: PyXdmValue | None, question: XQuery, most: int) -> Iterator[str]:
         """The items of a value as texts. The text of the query has no part in that: it stays as it is."""
         if value is None:
             return
@@ -186,7 +186,7 @@ def _data(text: str, number: int = 0) -> str:
     return f"data:application/xml;base64,{b64encode((text + white).encode()).decode()}"
 
 
-def _too_long(what: str, question: Question) -> StoreError:
+def _too_long(what: str, question: XQuery) -> StoreError:
     message = f"{what}, more than {question.characters:,} characters"
     return StoreError(Fault("HX6007", message, file=question.file, hint="return fewer or smaller items"))
 
@@ -200,7 +200,7 @@ _EXTERNAL: Final = re.compile(
 )
 
 
-def _check_bound(question: Question) -> None:
+def _check_bound(question: XQuery) -> None:
     """Raise :class:`GrammarError` (HX3008) for a value of a variable that is not declared as external."""
     declared = _EXTERNAL.findall(question.text)
     for name, _ in question.bound:
@@ -224,7 +224,7 @@ _UNVALUED: Final = re.compile(r"XPDY0002\s+No value supplied for required parame
 _NO_CONTEXT: Final = "bind a document by for or let: collection() gives them, and there is no context document then"
 
 
-def error_of(said: str, question: Question) -> HeptoxError:
+def error_of(said: str, question: XQuery) -> HeptoxError:
     """The error that Saxon's words stand for: its code of XQuery is kept, and its place in the text of the query."""
     lines = [line.strip() for line in said.strip().split("\n")]
     heads = [number for number, line in enumerate(lines) if _HEAD.match(line) and number + 1 < len(lines)]
@@ -244,7 +244,7 @@ def error_of(said: str, question: Question) -> HeptoxError:
     return GrammarError(fault) if fault.code == "HX3007" else StoreError(fault)
 
 
-def _position(head: str, question: Question) -> Position | None:
+def _position(head: str, question: XQuery) -> Position | None:
     """The place in the query of which Saxon speaks, which counts UTF-16, and from where it stopped reading."""
     if _BASE not in head or (found := _PLACE.search(head)) is None:
         return None
@@ -256,7 +256,7 @@ def _position(head: str, question: Question) -> Position | None:
     return Position(line, len(before) + 1, question.file)
 
 
-def _function_position(body: str, question: Question) -> Position | None:
+def _function_position(body: str, question: XQuery) -> Position | None:
     """Where an unknown function is called, of which Saxon gives no place, if only one place can be meant."""
     named = re.search(r"XPST0017.* named (?:Q\{[^}]*\})?([\w.-]+)\(", body)
     calls = list(re.finditer(rf"(?<![\w.-]){re.escape(named[1])}\s*\(", question.text)) if named else []

@@ -12,10 +12,10 @@ from heptox.translate.explanation import (
 from heptox.translate.knowledge import image_constraints, source_constraints, with_wholes
 from heptox.translate.model import Check, Direction, Loss, Step, Translation, no_check
 from heptox.translate.path import Hop, HopTranslation, PathTranslation, translate_path
-from heptox.translate.pipeline import translate
-from heptox.translate.unfolding import unfold
+from heptox.translate.pipeline import RULES, translate
 
 __all__ = [
+    "RULES",
     "Check",
     "Direction",
     "ExplainedLoss",
@@ -36,6 +36,5 @@ __all__ = [
     "source_constraints",
     "translate",
     "translate_path",
-    "unfold",
     "with_wholes",
 ]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from heptox.pattern import Member, NormalForms, Query, minimise_member
-from heptox.translate.model import Check, no_check
+from collections.abc import Iterator
+
+from heptox.pattern import Member, minimise_member
+from heptox.translate.draft import Draft
+from heptox.translate.model import Origin
 
 
-def contract(query: Query, forms: NormalForms, check: Check = no_check) -> Query:
+def contract(draft: Draft) -> Draft:
     """The same members, each chased with what the documents obey and without redundant nodes and conditions.
 
     A condition that is not implied stays: a patient that was never admitted has no ``Progress``.
     """
-    normals: dict[Member, None] = {}
-    for member in query.members:
-        check()
-        if (form := forms.of(member)) is not None:
-            normals[form.member] = None
-    minimal = (minimise_member(normal, forms, check) for normal in normals)
-    return Query(tuple(dict.fromkeys(minimal)))
+
+    def normal() -> Iterator[tuple[Member, tuple[Origin, ...]]]:
+        for member, origins in draft.members.items():
+            draft.check()
+            if (form := draft.forms.of(member)) is not None:
+                yield form.member, origins
+
+    chased = draft.become(normal())
+    return chased.become(
+        (minimise_member(member, draft.forms, draft.check), origins) for member, origins in chased.members.items()
+    )

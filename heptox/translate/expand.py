@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from heptox.grammar import Expression, Lowering, lower
-from heptox.pattern import Constraints, Member, Query, normalise
-from heptox.translate.model import Check, no_check
+from collections.abc import Iterator
+
+from heptox.errors import Fault
+from heptox.grammar import lower
+from heptox.pattern import Member, normalise
+from heptox.translate.draft import Draft
+from heptox.translate.knowledge import image_constraints
+from heptox.translate.model import Loss, Origin
 
 
-def expand(expression: Expression, constraints: Constraints, check: Check = no_check) -> Lowering:
-    """The union of pattern joins that a query stands for, each in normal form, contradictory ones gone.
+def expand(draft: Draft) -> Draft:
+    """The union of pattern joins that the query stands for, each in normal form, contradictory ones gone.
 
-    Steps that no schema path can stand for are reported as faults, not raised: the query is empty there.
+    Steps that no schema path can stand for are losses, not raised: the query is empty there.
+
+    Raises :class:`heptox.errors.GrammarError` for queries outside the fragment.
     """
-    lowering = lower(expression, constraints.tree, valid=constraints.valid)
-    normals: dict[Member, None] = {}
-    for member in lowering.query.members:
-        check()
-        if (normal := normalise(member, constraints)) is not None:
-            normals[normal] = None
-    return Lowering(Query(tuple(normals)), lowering.unmatched)
+    constraints = image_constraints(draft.mapping)
+    lowering = lower(draft.expression, constraints.tree, valid=constraints.valid)
+
+    def normal() -> Iterator[tuple[Member, tuple[Origin, ...]]]:
+        for member in lowering.query.members:
+            draft.check()
+            if (found := normalise(member, constraints)) is not None:
+                yield found, ()
+
+    return draft.become(normal(), map(_unmatched, lowering.unmatched))
+
+
+def _unmatched(fault: Fault) -> Loss:
+    return Loss((), f"{fault.message}" + (f" ({fault.hint})" if fault.hint else ""))

@@ -6,18 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from heptox.grammar import Expression, print_query, syntax
-from heptox.pattern import NODE, TAG, Member, NormalForms, Query, Variable, atom_terms, template_terms
+from heptox.pattern import NODE, TAG, Member, Variable, atom_terms, template_terms
 from heptox.schema import ANYWHERE, WILDCARD, Path, SchemaTree
 from heptox.translate.arrows import missing_arrow
-from heptox.translate.contract import contract
 from heptox.translate.drawing import draw
-from heptox.translate.knowledge import source_constraints, with_wholes
-from heptox.translate.model import Step
+from heptox.translate.knowledge import with_wholes
+from heptox.translate.model import Origin, Step
 from heptox.translate.path import HopTranslation
-from heptox.translate.unfolding import UnfoldedMember, Unfolding
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -79,15 +76,12 @@ class Explanation:
 
 
 def explain(hop: HopTranslation) -> Explanation:
-    """The explanation of one hop (``semantics.md`` section 8).
-
-    It asks once more which rules were chosen, so it takes about as long as the translation.
-    """
+    """The explanation of one hop (``semantics.md`` section 8)."""
     return _Explaining(hop).explanation()
 
 
 def losses(hop: HopTranslation) -> tuple[ExplainedLoss, ...]:
-    """What a hop lost, with the arrows that would carry it; cheap, unlike the whole explanation."""
+    """What a hop lost, with the arrows that would carry it."""
     lost = {loss.path for loss in hop.translation.losses}
     invented = hop.hop.to.answered_by(hop.hop.mapping).invented_target
 
@@ -105,7 +99,6 @@ class _Explaining:
         self.hop = hop
         self.mapping = with_wholes(hop.hop.to.answered_by(hop.hop.mapping))
         self.named = _NamedSteps.of(hop.asked)
-        self.forms = NormalForms(source_constraints(self.mapping))
 
     def explanation(self) -> Explanation:
         expand, *others = self.hop.translation.steps
@@ -122,8 +115,7 @@ class _Explaining:
 
     def translated(self, step: Step) -> ExplainedStep:
         drawn = []
-        for member, text in zip(step.query.members, step.members, strict=True):
-            origins = self.origins(step, member)
+        for member, text, origins in zip(step.query.members, step.members, step.origins, strict=True):
             tied = {leaf for origin in origins for leaf in self.tied(origin)}
             passed = [
                 v for v in member.variables if v.parent is not None and not _owns(step.constraints.tree, v.node, tied)
@@ -134,28 +126,14 @@ class _Explaining:
 
     # -- which rules ---------------------------------------------------------------------------------------------
 
-    def origins(self, step: Step, member: Member) -> list[UnfoldedMember]:
-        """What a member of the union after a step was made of."""
-        if step.name == "unfold":
-            return [origin for origin in self._unfolded if origin.member == member]
-        return [origin for origin, members in self._contracted if member in members]
-
-    def uses(self, origin: UnfoldedMember) -> tuple[RuleUse, ...]:
+    def uses(self, origin: Origin) -> tuple[RuleUse, ...]:
         """The rules that were chosen, by the nodes that they make."""
         nodes = {variable.name: variable.node for variable in origin.asked.variables}
         return tuple(sorted(RuleUse(nodes[name], self.mapping.rules.index(rule) + 1) for name, rule in origin.rules))
 
-    @cached_property
-    def _unfolded(self) -> list[UnfoldedMember]:
-        return [*Unfolding(self.mapping).unfolded(self.hop.translation.steps[0].query)]
-
-    @cached_property
-    def _contracted(self) -> list[tuple[UnfoldedMember, tuple[Member, ...]]]:
-        return [(origin, contract(Query((origin.member,)), self.forms).members) for origin in self._unfolded]
-
     # -- what the query named ------------------------------------------------------------------------------------
 
-    def tied(self, origin: UnfoldedMember) -> Iterator[Path]:
+    def tied(self, origin: Origin) -> Iterator[Path]:
         """The leaves on the answering side that the chosen rules tie to a leaf that the query names."""
         named = set(self.named_leaves(origin.asked))
         for target, source in self.correspondences(origin):
@@ -172,7 +150,7 @@ class _Explaining:
             if variable.parent is not None and self.named.names(tree, variable.node):
                 yield from ((*variable.node, *leaf) for leaf in tree.own_leaves(variable.node))
 
-    def correspondences(self, origin: UnfoldedMember) -> Iterator[tuple[Path, Path]]:
+    def correspondences(self, origin: Origin) -> Iterator[tuple[Path, Path]]:
         """The pairs of target and source leaf that the chosen rules relate at or above the nodes asked for."""
         nodes = {variable.name: variable.node for variable in origin.asked.variables}
         for name, rule in origin.rules:

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from heptox.errors import Fault, GrammarError, TranslationError
 from heptox.grammar import Expression, print_query, render
-from heptox.mapping import Mapping
+from heptox.mapping import Mapping, Rule
 from heptox.pattern import Constraints, Member, Query
 from heptox.schema import Path
 
@@ -71,12 +71,25 @@ INVENTED: Final = "no arrow supplies it: it tells nodes apart, and has no value 
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What a member over the answering documents was made of: a member of the asker's with every node explicit, and the
+    rule chosen for each of its lowest variables.
+    """
+
+    asked: Member
+    rules: tuple[tuple[str, Rule], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a translation as ``--explain`` shows it: its name, the query after it, its documents."""
+    """One step of a translation as ``--explain`` shows it: its name, the query after it, its documents, and the origins
+    of each member, none before rules are applied.
+    """
 
     name: str
     query: Query
     constraints: Constraints
+    origins: tuple[tuple[Origin, ...], ...]
 
     @property
     def members(self) -> tuple[str, ...]:

@@ -13,7 +13,15 @@ from heptox.xml.files import (
     read_text,
     unreadable,
 )
-from heptox.xml.names import EMPTY_PATTERN, ESCAPE_PATTERN, escaped_name, name_spellings, unescaped_name
+from heptox.xml.names import (
+    EMPTY_PATTERN,
+    ESCAPE_PATTERN,
+    NAME,
+    NAME_TOKEN,
+    escaped_name,
+    name_spellings,
+    unescaped_name,
+)
 from heptox.xml.pieces import PIECE, LiteralSource, Outline, Piece, PieceReader, PieceTooLargeError
 from heptox.xml.prolog import MOST_PROLOG
 from heptox.xml.trees import (
@@ -45,6 +53,8 @@ __all__ = [
     "MAXIMUM_SIZE",
     "MOST_ATTRIBUTES",
     "MOST_PROLOG",
+    "NAME",
+    "NAME_TOKEN",
     "PARSING",
     "PIECE",
     "STANDARD_INPUT",

@@ -13,6 +13,14 @@ _NAME_START: Final = (
 
 _NAME_CHARACTER: Final = _NAME_START + r"\-.0-9\u00b7\u0300-\u036f\u203f-\u2040"
 
+_WIDE: Final = ":\U00010000-\U000effff"
+
+NAME: Final = re.compile(f"[{_NAME_START}{_WIDE}][{_NAME_CHARACTER}{_WIDE}]*")
+"""An XML name, as values of attributes are (``Name`` of XML 1.0): those of elements here have no colon."""
+
+NAME_TOKEN: Final = re.compile(f"[{_NAME_CHARACTER}{_WIDE}]+")
+"""What may stand in an XML name (``Nmtoken``)."""
+
 _TO_ESCAPE: Final = re.compile(rf"_(?=x)|^[^{_NAME_START}]|[^{_NAME_CHARACTER}]")
 
 ESCAPE_PATTERN: Final = (

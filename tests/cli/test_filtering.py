@@ -223,7 +223,7 @@ def test_who_stops_it_finds_no_results(folder: Path) -> None:
     assert not (folder / "out").exists()
 
 
-@pytest.mark.usefixtures("quick_java")
+@pytest.mark.usefixtures("shared_spark")
 def test_spark_gives_the_same(folder: Path) -> None:
     many = "".join(f"<book year='{year}'><title>{year}</title></book>" for year in range(200_000))
     (folder / "big.xml").write_text(f"<list>{many}</list>")

@@ -309,7 +309,7 @@ def test_a_large_document_is_not_held_in_memory(tmp_path: Path, monkeypatch: pyt
     assert heptox_ended("map", "apply", ARROWS, file).out == "".join(map(str.strip, IMAGE.splitlines())) + "\n"
 
 
-@pytest.mark.usefixtures("quick_java")
+@pytest.mark.usefixtures("shared_spark")
 def test_a_folder_is_exchanged_on_spark(tmp_path: Path) -> None:
     folder, out = tmp_path / "documents", tmp_path / "images"
     folder.mkdir()

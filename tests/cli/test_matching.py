@@ -164,7 +164,7 @@ def test_a_master_matches_by_one_plan_and_is_there() -> None:
     assert ended.code == 4 and "HX8003" in ended.err
 
 
-@pytest.mark.usefixtures("quick_java")
+@pytest.mark.usefixtures("shared_spark")
 def test_spark_matches_as_others_do() -> None:
     Path("few.txt").write_text("//zz\n/a/b\n")
     expected = match("few.txt", "two.xml", "one.xml")
@@ -240,7 +240,7 @@ def test_a_way_needs_a_mapping_and_memory() -> None:
     assert match("reed.txt", "uwm.xml", "--arrows", ARROWS, "--plan", "shared").code == 2
 
 
-@pytest.mark.usefixtures("catalogue", "quick_java")
+@pytest.mark.usefixtures("catalogue", "shared_spark")
 def test_documents_are_matched_in_other_words_on_spark() -> None:
     Path("other.xml").write_text("<other/>")
     asked = ("reed.txt", "uwm.xml", "other.xml", "empty.xml", "--arrows", ARROWS)

@@ -435,6 +435,21 @@ def test_the_last_words_of_a_publisher_are_kept_and_those_of_another_feed_are_no
         assert log.wordings() == [("p", "another feed", made[0]), ("q", "feed", made[0])]
 
 
+def test_so_many_publishers_words_are_kept_and_of_those_first_that_have_confirmed_most(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_WORDED", 3)
+    with FeedLog(file) as log:
+        for number, publisher in enumerate("pqrs"):
+            log.keep(publisher, "feed", 1, number, own=True)
+        for publisher in "psabqc":
+            log.keep_wording(publisher, "feed", Wording("schema", 0, ()))
+        kept = [publisher for publisher, *_ in log.wordings()]
+        assert kept == ["c", "q", "s"]
+        assert [publisher for publisher, *_ in log.wordings("q")] == ["q"]
+        assert not log.check()
+
+
 # -- who has a right to what was published before ----------------------------------------------------------------------
 
 MINUTE: Final = 60_000

@@ -12,7 +12,7 @@ import pytest
 from heptox.errors import HeptoxError
 from heptox.peer.process.evaluating import EVALUATING, evaluated
 from heptox.peer.process.workers import Workers, open_workers
-from heptox.store.xquery import Question
+from heptox.store import XQuery
 from tests.peer.networks import run
 
 SECONDS: Final = 300.0
@@ -142,7 +142,7 @@ def asked(texts: dict[str, str], folder: Path, check: Callable[[Workers, str, st
 async def answer(workers: Workers, text: str, seconds: float = SECONDS) -> tuple[str, ...] | str:
     """The items, or the code of the error."""
     try:
-        return await evaluated(workers, Question(text, (DOCUMENT,), characters=1_000_000), seconds)
+        return await evaluated(workers, XQuery(text, (DOCUMENT,), characters=1_000_000), seconds)
     except HeptoxError as error:
         assert SECRET not in str(error)
         return error.faults[0].code

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import cbor2
 import pytest
+import trio
 
+from heptox.demo import records
 from heptox.errors import HeptoxError, PeerError
 from heptox.matching import MOST_NODES
-from heptox.peer import SubscriptionEntry, SubscriptionsRequest
+from heptox.peer import PeerFolder, Standing, SubscriptionEntry, SubscriptionsRequest
+from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.record.stalls import STALL
 from heptox.peer.wire.mapping_requests import PROTOCOL as MAPPING
+from heptox.peer.wire.messages import End
 from heptox.peer.wire.offers import PROTOCOL
 from heptox.xml import MOST_ATTRIBUTES
-from tests.hostile.attacks import Bounds, no_harm
+from tests.hostile.attacks import Bounds, Friend, no_harm
 from tests.hostile.test_offers import boston_peer, run, stranger
 from tests.peer.daemons import Daemon, acquaint, daemon, hospital_peer, wait_until
+from tests.peer.hostile import hostile
 
 MEGABYTE: Final = 2**20
 STEP: Final = 2 * STALL
@@ -47,7 +53,7 @@ REFUSED: Final = {
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Daemon, Daemon]]:
     """A publisher of anything, and a neighbour that wants some of it."""
     path = tmp_path_factory.mktemp("stalls")
-    publisher = boston_peer(path / "boston", policy="open", feed="anything")
+    publisher = boston_peer(path / "boston", policy="open", feed="anything", query_seconds=SECONDS)
     subscriber = hospital_peer(path / "montreal", "montreal", 3)
     with daemon(publisher) as one, daemon(subscriber) as other:
         acquaint(subscriber, one, "montreal-boston.arrows")
@@ -127,4 +133,60 @@ def test_what_strangers_send_is_bounded_before_it_is_decoded(pair: tuple[Daemon,
                         await made.transport.call(made.asked, protocol, message)
 
     with no_harm(pair[0], query=QUERY, bounds=Bounds(step=STEP, growth=100 * MEGABYTE)):
+        run(attack)
+
+
+# -- queries ---------------------------------------------------------------------------------------------------------
+
+SECONDS: Final = 2
+"""Seconds of the processor that queries of one neighbour may take in a minute."""
+NARROW: Final = '//Admission/Coronary[@ID = "b1002"]/@ID'
+COSTLY: Final = (
+    "for $a in //Date, $b in //Date, $c in //Date where $a < $b and $b < $c and $c < $a return <r/>",
+    "for $a in //Progress, $b in //Progress where deep-equal($a, $b) and $a/@PatRef != $b/@PatRef return <r/>",
+    "//*[.//* = .//*]//*[.//Date = .//Desc]",
+)
+LARGE: Final = "for $a in //Progress, $b in //Progress return <r>{$a}{$b}</r>"
+SHORT: Final = (
+    "/*/*/*/*", "//*//*//*", "//*[//*[//*[//*]]]", "for $a in //*, $b in //*, $c in //*, $d in //* return <a/>",
+    f"({','.join(['/*/*/*/*'] * 60)})", f"//Patient[{' or '.join(['. = /*/*/*/*'] * 40)}]",
+    "for $a in /*/*/*, $b in /*/*/*, $c in /*/*/* where $a/@ID = $b/@ID and $b/@ID = $c/@ID return <a/>",
+)  # fmt: skip
+"""Queries of few characters that stand for many: what they cost is their translation."""
+
+
+def test_costly_queries_of_one_neighbour_cost_others_nothing_and_itself_its_budget(pair: tuple[Daemon, Daemon]) -> None:
+    """By an acquaintance that asks for much at once, again and again, or takes nothing; until it is refused."""
+    attacked, schema = pair[0], schema_key(PeerFolder.open(pair[0].folder).schema())
+    with attacked.client() as client:
+        client.load("large.xml", records("boston", 2000, 1).encode())
+    seeds = b"greedy" + bytes(26), b"friend" + bytes(26)
+    reasons = list[str]()
+
+    async def become_acquainted() -> None:
+        for seed in seeds:
+            async with stranger(attacked, seed) as made:
+                assert (await made.make(made.offer(name=seed[:6].decode()))).standing is Standing.AGREED
+
+    async def attack() -> None:
+        async with hostile(0, seed=seeds[0]) as greedy, trio.open_nursery() as nursery:
+            peer = await greedy.reach(attacked.address)
+
+            async def ask(text: str, **more: Any) -> None:
+                *_, end = await greedy.ask(greedy.query(peer, text, schema, **more))
+                reasons.append(end.receipt[0].reason if isinstance(end, End) else getattr(end, "reason", ""))
+
+            begun = [await greedy.begin(greedy.query(peer, LARGE, schema)) for _ in range(2)]  # nobody takes the items
+            for text in SHORT:
+                nursery.start_soon(partial(ask, text, hops=1))
+            for text in 2 * COSTLY:
+                nursery.start_soon(ask, text)
+            while not any("HX7106" in reason for reason in reasons):
+                await ask("//Desc[. = 'x']")
+            for stream in begun:
+                stream.abort()
+
+    run(become_acquainted)
+    bounds = Bounds(step=STEP, growth=GROWTH)
+    with no_harm(attacked, query=NARROW, bounds=bounds, friend=Friend(seeds[1], schema)):
         run(attack)

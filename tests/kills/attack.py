@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -16,10 +15,12 @@ from typing import Final, TypeAlias
 
 from heptox.errors import HeptoxError
 from heptox.peer import Client
-from tests.peer.daemons import DEADLINE, HEPTOX, Daemon, daemon, hospital_peer, log_of, wait_until
+from tests.peer.daemons import DEADLINE, Daemon, daemon, hospital_peer, log_of, starting, wait_until
 
 STARTING: Final = 0.2
 """How many of the kills come while it starts."""
+LONGEST_START: Final = 0.6
+"""Seconds after which they come, at most: a start takes some 0.2 s."""
 
 Step: TypeAlias = Callable[[Client, Random], None]
 """What a thread does with the peer again and again."""
@@ -80,11 +81,10 @@ class Attack(ABC):
     def kill_while_starting(self) -> None:
         """Start the peer, and kill it before it serves, or a little later."""
         with log_of(self._folder).open("a") as log:
-            command = [*HEPTOX, "peer", "start", str(self._folder)]
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log)
-        time.sleep(self._random.uniform(0, 2.5))
+            process = starting(self._folder, log)
+        time.sleep(self._random.uniform(0, LONGEST_START))
         process.kill()
-        process.wait()
+        process.communicate()
         self.figures["kills while it started"] += 1
 
     def kill_under_load(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sqlite3
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -22,8 +21,8 @@ from heptox.errors import HeptoxError
 from heptox.feed import FeedLog
 from heptox.matching import SubscriptionLog
 from heptox.peer import Client, Side, SubscriptionEntry, SubscriptionsRequest, add_acquaintance, propose
-from tests.kills.attack import STARTING, LostError
-from tests.peer.daemons import DEADLINE, HEPTOX, Daemon, daemon, daemons, log_of, wait_until
+from tests.kills.attack import LONGEST_START, STARTING, LostError
+from tests.peer.daemons import DEADLINE, Daemon, daemon, daemons, log_of, starting, wait_until
 from tests.peer.whole_peers import arrows, new_peer
 
 SCHEMAS: Final = {"p0": "left", "p1": "right", "r0": "left", "r1": "right", "s0": "left", "s1": "right"}
@@ -169,11 +168,10 @@ class Feeds:
 
     def _kill_while_starting(self, name: str) -> None:
         with log_of(self._folders[name]).open("a") as log:
-            command = [*HEPTOX, "peer", "start", str(self._folders[name])]
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log)
-        time.sleep(self._random.uniform(0, 2.5))
+            process = starting(self._folders[name], log)
+        time.sleep(self._random.uniform(0, LONGEST_START))
         process.kill()
-        process.wait()
+        process.communicate()
         self.figures["kills while they started"] += 1
         self._look_at_files(name)
 

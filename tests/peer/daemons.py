@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from heptox.demo import DTDS, HOSPITAL, records
 from heptox.peer import (
@@ -27,7 +27,9 @@ from heptox.peer import (
     propose,
 )
 from heptox.settings import peer_settings_text
-from tools.daemons import DEADLINE, HEPTOX, Daemon, daemon, daemons, files_of, log_of, memory_of, work_of
+from tests.support.forking import Forked
+from tools import daemons as processes
+from tools.daemons import DEADLINE, HEPTOX, Daemon, files_of, log_of, memory_of, work_of
 
 __all__ = [
     "DEADLINE",
@@ -46,6 +48,7 @@ __all__ = [
     "log_of",
     "memory_of",
     "process_of",
+    "starting",
     "wait_until",
     "work_of",
 ]
@@ -66,6 +69,23 @@ def hospital_peer(
     return path
 
 
+def starting(
+    folder: Path, log: IO[str] | int = subprocess.DEVNULL, environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[str]:
+    """A daemon that starts, and prints to a pipe."""
+    return Forked(["peer", "start", folder], environment, stdout=subprocess.PIPE, stderr=log)
+
+
+def daemon(folder: Path) -> AbstractContextManager[Daemon]:
+    """Run ``heptox peer start`` on ``folder`` for as long as the block lasts."""
+    return processes.daemon(folder, beginning=starting)
+
+
+def daemons(*folders: Path) -> AbstractContextManager[tuple[Daemon, ...]]:
+    """Run a daemon on each folder for as long as the block lasts; they start side by side."""
+    return processes.daemons(*folders, beginning=starting)
+
+
 def acquaint(one: Path, other: Daemon, arrows: str) -> KnownModel:
     """Make ``other`` an acquaintance of the peer in the folder ``one``, by a mapping of the hospitals."""
     return add_acquaintance(one, propose(other.address, HOSPITAL / arrows, name=other.folder.name))
@@ -78,8 +98,7 @@ def heptox(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 def begun(*arguments: str | Path) -> subprocess.Popen[str]:
     """A command in a process of its own, under way."""
-    command = [*HEPTOX, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return Forked(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def ended(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:

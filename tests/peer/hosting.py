@@ -103,6 +103,9 @@ class SlowWork:
         await self._chance.delay()
         return await self._work.losses(body, path, hidden)
 
+    def admit(self, neighbour: PeerId) -> None:
+        pass
+
     def addresses(self, neighbour: PeerId) -> tuple[str, ...]:
         return self._work.addresses(neighbour)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -13,7 +13,7 @@ import trio
 import trio.testing
 
 from heptox.demo import HOSPITAL
-from heptox.errors import GrammarError, StoreError
+from heptox.errors import GrammarError, PeerError, StoreError
 from heptox.grammar import encode_query, parse_query
 from heptox.mapping import load_mapping
 from heptox.peer import Acquaintance, Body, Side, Status, Translated, Untranslated, answering as module
@@ -355,6 +355,43 @@ def test_whoever_asks_for_much_waits_behind_nobody_but_itself() -> None:
                 for asker in ("", "other"):
                     assert len(await ask(asker, "//b")) == 300
                 nursery.cancel_scope.cancel()
+            await answering.ended()
+
+    run(test)
+
+
+def test_what_a_neighbour_has_used_up_is_refused_by_name_and_costs_nobody_else() -> None:
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            store.load("odd", ODD)
+            answering = Answering(1, store, seconds=0.5)
+            ((asked, mapping),) = known(TO_BOSTON).items()
+            answering.neighbours = {asked: mapping, "greedy": mapping, "other": mapping}
+
+            async def ask(neighbour: str, query: str = "//b") -> int:
+                path = (Hop(neighbour, ""), Hop("us", "")) if neighbour else (Hop("us", ""),)
+                batches = answering.evaluate("q", encode_query(parse_query(query)), path, LEAST_HELD)
+                return sum([len(batch) async for batch in batches])
+
+            async def translated_for(neighbour: str) -> Translated | Untranslated:
+                return await answering.translate("q", (Hop(neighbour, ""), Hop("us", "")), asked, BODY, "task")
+
+            async def refused(work: Callable[[], Awaitable[Any]]) -> None:
+                with pytest.raises(PeerError) as error:
+                    await work()
+                assert [fault.code for fault in error.value.faults] == ["HX7106"]
+
+            await refused(lambda: ask("greedy", ENDLESS))
+            await refused(lambda: translated_for("greedy"))
+            with pytest.raises(PeerError):
+                answering.admit("greedy")
+            for asker in ("", "other", "a stranger"):
+                answering.admit(asker)
+                assert await ask(asker) == 300
+            assert isinstance(await translated_for("other"), Translated), "a refusal is not remembered"
+            await refused(lambda: ask("a stranger", ENDLESS))
+            with pytest.raises(PeerError):  # a new key gives nobody more
+                answering.admit("another stranger")
             await answering.ended()
 
     run(test)

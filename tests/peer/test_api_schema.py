@@ -39,11 +39,12 @@ from heptox.peer.console import SESSIONS
 from heptox.peer.control.api import application
 from heptox.peer.control.schema import LINES, NDJSON
 from tests.peer.daemons import DEADLINE, acquaint, daemon, daemons, hospital_peer, wait_until
+from tests.support.budget import tries
 
 MONTREAL_TO_BOSTON: Final = "montreal-boston.arrows"
 NAMES: Final = "//Patient/Name"
 QUERIES: Final = (NAMES, "//Treat/Doc", "for $p in //Patient return <p>{$p/Name}</p>", "//Patient[Name = 'Ann']/@ID")
-EXAMPLES: Final = 30
+EXAMPLES: Final = tries(30)
 """Cases of each operation, beside those that cover each constraint of its description once."""
 
 OPEN: Final = ("/healthz", SESSIONS)

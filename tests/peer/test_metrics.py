@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from heptox.demo import BOSTON, MONTREAL, QUESTIONS, Network
 from heptox.peer import ControlAddress
-from heptox.peer.control.client import kept_token
+from heptox.peer.control.endpoint import kept_token
 from heptox.peer.record.metrics import Metrics
 from tests.peer.daemons import acquaint, ask, daemon, daemons, heptox, hospital_peer
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 import pytest
 import trio
 from lxml import etree
 
 from heptox.errors import DisseminationError, Fault, PeerError
-from heptox.feed import FeedDocument
+from heptox.feed import FeedDocument, FeedLog, Translate, Translated, Wording
 from heptox.mapping import Mapping, exchange, load_mapping
 from heptox.matching import Delivery, SubscriptionRequest, Words
-from heptox.peer import RenderingModel, SubscriptionEntry, SubscriptionsRequest, subscriptions_at
+from heptox.peer import PeerFolder, RenderingModel, SubscriptionEntry, SubscriptionsRequest, subscriptions_at
+from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.acquaintance.kept_mappings import KeptMappings
 from heptox.peer.feed import feeds, own_words
+from heptox.peer.feed.own_words import OwnWords
+from heptox.peer.feed.renderings import OwnSubscription
 from heptox.peer.wire.mapping_files import MappingFiles
 from heptox.peer.wire.mapping_requests import PROTOCOL, MappingRequest, NoMapping, decode_mapping, encode_request
+from heptox.translate import no_check
 from heptox.xml import parse_document, write_document
 from tests.peer.networks import run, until
 from tests.peer.test_mediator import ARROWS, DOCUMENTS, DTDS
@@ -536,5 +540,64 @@ def test_a_publisher_that_has_lost_its_feed_log_is_understood_again(tmp_path: Pa
             await montreal.publish("three.xml", montreal_document(3))
             await until(lambda: len(boston.delivered("own")) == 3)
             assert not boston.notes("document not understood")
+
+    run(test)
+
+
+@dataclass
+class _Mappings:
+    """No mappings, as all publishers have the own schema; ``reached`` are those to which there is a path."""
+
+    reached: set[str] = field(default_factory=set)
+    keep: Any = None
+    held: Any = None
+
+    def is_reached(self, publisher: str) -> bool:
+        return publisher in self.reached
+
+
+def test_the_words_of_so_many_publishers_behind_one_neighbour_are_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_words, "MOST_BEHIND", 3)
+    schema = PeerFolder.create(tmp_path / "peer", HOSPITALS / "mongenhosp.dtd").schema()
+    mappings, answers = _Mappings(), dict[str, bool]()
+    wording = Wording(schema_key(schema), 0, ("", ""))
+
+    async def in_line(work: Any) -> Any:
+        return work(no_check)
+
+    class User:
+        def name(self, peer: str) -> str:
+            return peer
+
+        async def hand_in(self, *events: Translated) -> None:
+            answers.update((event.publisher, event.available) for event in events)
+
+    async def test() -> None:
+        with FeedLog(tmp_path / "feed.sqlite") as log:
+            made = OwnWords(schema, cast(Any, None), log, cast(Any, mappings), in_line, cast(Any, User()))
+            made._words.open()
+            made.add(OwnSubscription(1, "one", "//Patient"))
+
+            async def announced(publisher: str, neighbour: str = "liar") -> bool:
+                answers.pop(publisher, None)
+                mappings.reached.add(publisher)
+                made.translate(Translate(1, publisher, "feed", (neighbour, publisher), wording))
+                await until(lambda: publisher in answers)
+                return answers[publisher]
+
+            async with made.serving():
+                assert [await announced(f"p{number}") for number in range(5)] == [True, True, True, False, False]
+                assert await announced("honest", "other"), "behind another neighbour"
+                assert not await announced("honest"), "nor is the way there"
+                assert len(made._words.versions) == 3
+                for publisher, reason in (("p0", ""), ("p4", "behind one neighbour")):
+                    (one,) = made.renderings(1, [publisher])
+                    assert reason in (one.reason or "")
+                    assert (one.text is None) == bool(reason)
+                mappings.reached -= {"p0", "p1"}
+                assert [await announced(publisher) for publisher in ("p4", "p5", "p6")] == [True, True, False]
+                assert set(made._publishers) == {"p2", "p4", "p5"}
 
     run(test)

@@ -87,6 +87,9 @@ class Doing:
         assert path
         return tuple(f"{body} of {one}" for one in hidden)
 
+    def admit(self, neighbour: str) -> None:
+        pass
+
     def addresses(self, neighbour: str) -> tuple[str, ...]:
         return self.known[neighbour].addresses if neighbour in self.known else ()
 

@@ -281,6 +281,18 @@ def test_what_fails_while_rows_come_is_told() -> None:
     assert "Could not convert string 'x'" in raised.value.faults[0].message
 
 
+@pytest.mark.parametrize("path", ["items.store", None])
+def test_a_statement_has_few_rows_and_then_many(tmp_path: Path, path: str | None) -> None:
+    graph = parse_dtd("<!ELEMENT r (a*)><!ELEMENT a (#PCDATA)>")
+    with Store.open(tmp_path / path if path else None, graph) as store:
+        plan = plan_query(parse_query("//a"), store.catalogue)
+        for count in (3, 63, 64, 300, 2, 0, 70, 1):
+            items = [f"<a>{number}</a>" for number in range(count)]
+            store.load("one", f"<r>{''.join(items)}</r>".encode(), replace=True)
+            for _ in range(3):
+                assert list(query(store, plan)) == items
+
+
 def test_an_answer_that_is_left_unfinished_keeps_nothing_open() -> None:
     text = "<shop><title/>" + '<item id="1"><name>pen</name></item>' * 10_000 + "</shop>"
     names = parse_query("//item/name")

@@ -70,6 +70,10 @@ class MappingFetching:
         self._workers = workers
         self._asking = trio.CapacityLimiter(ASKING)
 
+    def is_reached(self, publisher: PeerId) -> bool:
+        """Whether there is a path to a publisher."""
+        return bool(self._path(publisher))
+
     def held(self, digest: str) -> MappingFiles | None:
         """The mapping of a digest, if this peer has it. Called in a thread."""
         for known in tuple(self.neighbours.values()):

@@ -25,13 +25,14 @@ from heptox.peer.acquaintance.acquainting import (
     own_addresses,
     schema_key,
 )
-from heptox.peer.control.client import Client, ControlAddress
+from heptox.peer.control.client import Client
 from heptox.peer.control.doctor import examine_folder
+from heptox.peer.control.endpoint import ControlAddress
 from heptox.peer.folder.audit import AuditLog
 from heptox.peer.folder.exports import file_digest
 from heptox.peer.folder.files import LOCK, holder, is_locked, wait_until_ended, wait_until_unlocked
 from heptox.peer.folder.folder import SETTINGS, STORE, PeerFolder
-from heptox.peer.folder.loading import MEMORY, THREADS, DocumentLoader, loaded_fields, open_store
+from heptox.peer.folder.loading import MEMORY, THREADS, DocumentLoader, loaded_fields, open_audit, open_store
 from heptox.peer.models.control import (
     AcquaintanceRequest,
     DocumentModel,
@@ -82,11 +83,6 @@ def document_loading(path: Path) -> Iterator[Loader]:
         folder = PeerFolder.open(path)
         with folder.locked(), open_store(folder) as store, open_audit(folder) as audit:
             yield _FolderLoader(DocumentLoader(folder, store), audit)
-
-
-def open_audit(folder: PeerFolder) -> AuditLog:
-    """The audit log of a peer, whose folder the caller has locked."""
-    return AuditLog(folder.path, folder.settings.audit_megabytes)
 
 
 class _FolderLoader:

@@ -1,17 +1,12 @@
-"""Talk to the daemon of a peer: where its control API is, and the calls of it.
-
-Who may read ``control.json`` in the peer's folder (0600) may use it. This stays light: no libp2p, no lxml.
-"""
+"""Talk to the daemon of a peer: the calls of its control API. This stays light: no libp2p, no lxml."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -21,7 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from heptox.errors import Fault, PeerError
 from heptox.matching import Publication
-from heptox.peer.folder.files import CONTROL, LOCK, is_locked, write_atomically
+from heptox.peer.control.endpoint import UNIX, ControlAddress
+from heptox.peer.folder.files import CONTROL, LOCK, is_locked
 from heptox.peer.models.control import (
     AcceptedModel,
     AcquaintanceModel,
@@ -56,10 +52,7 @@ from heptox.peer.models.subscriptions import (
 )
 from heptox.peer.wire.messages import PeerId
 
-UNIX: Final = "unix:"
 ENVIRONMENT: Final = "HEPTOX_PEER"
-TOKEN: Final = "token"
-_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{32,200}")
 CALL_SECONDS: Final = 60.0
 """How long a call may keep silent before the daemon counts as unreachable; queries have their own deadlines."""
 BULK_SECONDS: Final = 600.0
@@ -73,58 +66,6 @@ _LOAD_LINES: Final = TypeAdapter[ReadLine | LoadedLast](ReadLine | LoadedLast)
 _REPLAY_LINES: Final = TypeAdapter[ReplayLine](ReplayLine)
 
 _Value = TypeVar("_Value")
-
-
-@dataclass(frozen=True, slots=True)
-class ControlAddress:
-    """Where a running daemon listens for its administrator: the base URL, the secret, which peer and process it is.
-
-    The URL is ``http://127.0.0.1:PORT``, or ``unix:`` and the path of a socket.
-    """
-
-    url: str
-    token: str
-    peer_id: str
-    process: int
-
-    def write(self, folder: Path) -> None:
-        """Tell it in the peer's folder, readable by the owner only."""
-        write_atomically(folder / CONTROL, json.dumps(asdict(self)).encode(), mode=0o600)
-
-    def connect(self, headers: dict[str, str] | None = None) -> httpx.Client:
-        """An HTTP client that reaches it."""
-        socket = self.url.removeprefix(UNIX) if self.url.startswith(UNIX) else None
-        return httpx.Client(
-            base_url="http://localhost" if socket else self.url,
-            transport=httpx.HTTPTransport(uds=socket),
-            headers=headers,
-            timeout=CALL_SECONDS,
-            trust_env=False,  # one's own machine is never reached through a proxy
-        )
-
-    @classmethod
-    def read(cls, folder: Path) -> ControlAddress | None:
-        """What the daemon wrote last, perhaps before it was killed; ``None`` when there is nothing that can be read."""
-        try:
-            value = json.loads((folder / CONTROL).read_bytes())
-            return cls(str(value["url"]), str(value["token"]), str(value["peer_id"]), int(value["process"]))
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-
-
-def kept_token(folder: Path) -> str:
-    """The secret of the peer in ``folder``, whose lock the caller holds; it is made when there is none.
-
-    Whoever may read the file (0600, unless its owner changes that) may do everything that the control API does.
-    """
-    file = folder / TOKEN
-    with suppress(OSError, UnicodeDecodeError):
-        token = file.read_text(encoding="ascii").strip()
-        if _TOKEN.fullmatch(token):
-            return token
-    token = secrets.token_urlsafe(32)
-    write_atomically(file, f"{token}\n".encode(), mode=0o600)
-    return token
 
 
 def not_running(folder: Path) -> PeerError:
@@ -159,12 +100,24 @@ def find_peer(given: Path | None = None) -> Path:
     )
 
 
+def http_client(address: ControlAddress, headers: dict[str, str] | None = None) -> httpx.Client:
+    """An HTTP client that reaches a daemon."""
+    socket = address.url.removeprefix(UNIX) if address.url.startswith(UNIX) else None
+    return httpx.Client(
+        base_url="http://localhost" if socket else address.url,
+        transport=httpx.HTTPTransport(uds=socket),
+        headers=headers,
+        timeout=CALL_SECONDS,
+        trust_env=False,  # one's own machine is never reached through a proxy
+    )
+
+
 class Client:
     """A connection to the control API of a running daemon; a context manager."""
 
     def __init__(self, address: ControlAddress) -> None:
         self.address = address
-        self._http = address.connect({"Authorization": f"Bearer {address.token}"})
+        self._http = http_client(address, {"Authorization": f"Bearer {address.token}"})
 
     @classmethod
     def connect(cls, folder: Path) -> Client:
@@ -192,7 +145,7 @@ class Client:
         if address is None or not _lives(address.process) or not is_locked(folder / LOCK):
             return None
         try:
-            with address.connect() as http:
+            with http_client(address) as http:
                 answer = http.get("/healthz", timeout=HEALTH_SECONDS)
             if answer.status_code == 200 and answer.json().get("peer_id") == address.peer_id:
                 return cls(address)

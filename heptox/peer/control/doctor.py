@@ -22,7 +22,7 @@ from heptox.feed import FeedLog
 from heptox.mapping import load_packed_mapping
 from heptox.matching import SubscriptionLog
 from heptox.peer.acquaintance.acquainting import schema_at, schema_key
-from heptox.peer.control.client import TOKEN
+from heptox.peer.control.endpoint import TOKEN
 from heptox.peer.folder.audit import AUDIT, FULL, MEGABYTE, audit_faults
 from heptox.peer.folder.files import LOCK, is_locked
 from heptox.peer.folder.folder import FEED, KEPT_ADDRESS, KEY, SCHEMA, SETTINGS, SUBSCRIPTIONS, Acquaintance, PeerFolder

@@ -52,8 +52,7 @@ from heptox.peer.wire.offers import PROTOCOL
 from heptox.peer.wire.standing import Side
 from heptox.peer.wire.transport import OLD_FEED, Transport
 from heptox.schema import SchemaTree
-from heptox.store import Store
-from heptox.store.xquery import Question
+from heptox.store import Store, XQuery
 
 
 @dataclass(slots=True)
@@ -334,7 +333,7 @@ class PeerService:
         except GrammarError as error:
             if hops != 0:
                 raise
-            asked = Question(question.query, (), question.file, characters=settings.budget)
+            asked = XQuery(question.query, (), question.file, characters=settings.budget)
             return self._own.ask(query, asked, error, seconds=seconds, explain=question.explain)
         await trio.to_thread.run_sync(check_names, expression, SchemaTree(self.schema), *self.worded())
         return self.runner.ask(

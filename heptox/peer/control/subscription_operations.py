@@ -15,8 +15,7 @@ from heptox.errors import Fault, PeerError
 from heptox.matching import MOST_BATCH, Publication
 from heptox.peer.control import schema as described
 from heptox.peer.control.http import GUARDED, XML, LineStream, Time
-from heptox.peer.control.subscriptions import requested
-from heptox.peer.feed.folder_subscriptions import Replay, all_dead_letters
+from heptox.peer.feed.folder_subscriptions import Replay, all_dead_letters, requested
 from heptox.peer.models import subscriptions as models
 from heptox.peer.models.control import Exact
 

@@ -12,12 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from heptox.errors import DisseminationError, Fault, PeerError
+from heptox.errors import Fault, PeerError
 from heptox.matching import (
     Publication,
-    SubscriptionRequest,
 )
-from heptox.peer.control.administration import open_audit
 from heptox.peer.control.client import Client, not_running
 from heptox.peer.feed.folder_subscriptions import (
     FolderSubscriptions,
@@ -26,11 +24,13 @@ from heptox.peer.feed.folder_subscriptions import (
     all_dead_letters,
     notification_model,
     open_log,
+    requested,
     subscribed_fields,
     unsubscribed_fields,
 )
 from heptox.peer.folder.audit import AuditLog
 from heptox.peer.folder.folder import PeerFolder
+from heptox.peer.folder.loading import open_audit
 from heptox.peer.models.subscriptions import (
     DeadLetterModel,
     NotificationModel,
@@ -185,16 +185,3 @@ def _time(text: str) -> datetime:
         if then.tzinfo is not None:
             return then
     raise PeerError(Fault("HX7060", f"{text!r} is no time", hint="such as 2026-01-01T00:00:00Z"))
-
-
-def requested(request: SubscriptionsRequest) -> tuple[list[SubscriptionRequest], list[Fault]]:
-    """The subscriptions of a request, and the faults of those that cannot be."""
-    options = request.options
-    wanted: list[SubscriptionRequest] = []
-    faults: list[Fault] = []
-    for one in request.subscriptions:
-        try:
-            wanted.append(SubscriptionRequest(one.name, one.xpath, options, request.file, one.line))
-        except DisseminationError as error:
-            faults.extend(error.faults)
-    return wanted, faults

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 # The matcher not by its name: numpy is loaded when it is asked for, and who only speaks to a daemon starts without it.
 from heptox import matching
-from heptox.errors import Fault, PeerError
+from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.feed import FeedLog
 from heptox.matching import (
     BATCH,
@@ -32,7 +32,7 @@ from heptox.matching import (
 from heptox.peer.feed.own_schema import OwnSchema
 from heptox.peer.feed.publishing import Offer, Publisher, gate_of
 from heptox.peer.folder.folder import FEED, MATCHER, SUBSCRIPTIONS, PeerFolder
-from heptox.peer.models.subscriptions import NotificationModel
+from heptox.peer.models.subscriptions import NotificationModel, SubscriptionsRequest
 
 
 def open_log(folder: PeerFolder) -> SubscriptionLog:
@@ -202,3 +202,16 @@ def unsubscribed_fields(removed: Subscription) -> dict[str, Any]:
 def notification_model(log: SubscriptionLog, name: str, one: Notification, *, content: bool) -> NotificationModel:
     """A notification of a subscription; with the document if its ``content`` is wanted."""
     return NotificationModel.of(one, log.content(name, one.sequence)[1] if content else None)
+
+
+def requested(request: SubscriptionsRequest) -> tuple[list[SubscriptionRequest], list[Fault]]:
+    """The subscriptions of a request, and the faults of those that cannot be."""
+    options = request.options
+    wanted: list[SubscriptionRequest] = []
+    faults: list[Fault] = []
+    for one in request.subscriptions:
+        try:
+            wanted.append(SubscriptionRequest(one.name, one.xpath, options, request.file, one.line))
+        except DisseminationError as error:
+            faults.extend(error.faults)
+    return wanted, faults

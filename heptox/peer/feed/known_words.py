@@ -61,14 +61,18 @@ class KnownWords:
         for one in files:
             self._keep_files(one)
         self._log.keep_wording(publisher, version.feed, version.wording)
-        wordings = self._log.wordings()
-        return {wording.since: (feed, wording) for other, feed, wording in wordings if other == publisher}
+        return {wording.since: (feed, wording) for _, feed, wording in self._log.wordings(publisher)}
 
     def use(self, publisher: PeerId, version: Version, kept: dict[int, tuple[str, Wording]]) -> None:
         """A publisher has these words now; those that are not ``kept`` are forgotten."""
         self._wordings[publisher] = kept
         self._versions[publisher, version.feed, version.wording] = version
         for key in [key for key in self._versions if key[0] == publisher and (key[1], key[2]) not in kept.values()]:
+            del self._versions[key]
+
+    def leave(self, publisher: PeerId) -> None:
+        """A publisher is not reached any more: what is on the disk of its words is enough."""
+        for key in [key for key in self._versions if key[0] == publisher]:
             del self._versions[key]
 
     def at(self, document: FeedDocument) -> Version | None:

@@ -44,6 +44,8 @@ from heptox.xml import Document
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
 """Seconds before a mapping that was not to be had is asked for again; each failure doubles them."""
+MOST_BEHIND: Final = 1000
+"""Publishers behind one neighbour whose words are understood: each has translations, and what matches them."""
 
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
@@ -77,6 +79,11 @@ class WordsStatus:
 
     standing: Understanding
     reason: str = ""
+
+
+_CROWDED: Final = WordsStatus(
+    Understanding.NONE, f"the words of {MOST_BEHIND:,} publishers behind one neighbour are understood, and no more"
+)
 
 
 class _NoWayError(Exception):
@@ -162,12 +169,33 @@ class OwnWords:
     # -- translating -------------------------------------------------------------------------------------------------
 
     def translate(self, task: Translate) -> None:
-        """Have the subscriptions translated for a publisher. Does not wait."""
+        """Have the subscriptions translated for a publisher, unless there are too many. Does not wait."""
         known = self._publishers.get(task.publisher)
+        if (known is None or known.task.path[0] != task.path[0]) and not self._has_room(task.path[0]):
+            self._leave(task.publisher)
+            if self._nursery is not None:
+                nothing = Translated(task.task, task.publisher)
+                self._nursery.start_soon(supervised_for_one, "words", partial(self._user.hand_in, nothing))
+            return
         if known is None:
             known = self._publishers[task.publisher] = _Publisher(task)
         known.task = task
         self._wake(known)
+
+    def _has_room(self, neighbour: PeerId) -> bool:
+        """Whether one more publisher behind a neighbour is understood; those that are not reached now make room."""
+        behind = [publisher for publisher, known in self._publishers.items() if known.task.path[0] == neighbour]
+        if len(behind) < MOST_BEHIND:
+            return True
+        gone = [publisher for publisher in behind if not self._mappings.is_reached(publisher)]
+        for publisher in gone:
+            self._leave(publisher)
+        return bool(gone)
+
+    def _leave(self, publisher: PeerId) -> None:
+        self._publishers.pop(publisher, None)
+        self._lost.pop(publisher, None)
+        self._words.leave(publisher)
 
     def look_again(self) -> None:
         """Mappings that this peer has agreed on have changed."""
@@ -343,17 +371,19 @@ class OwnWords:
 
     def status(self, publisher: PeerId) -> WordsStatus | None:
         """How the words of a publisher are understood; ``None`` where nobody wants to know."""
+        if not self._known:
+            return None
         known = self._publishers.get(publisher)
-        return known.status if known is not None and self._known else None
+        return _CROWDED if known is None else known.status
 
     def renderings(self, number: int, publishers: Iterable[PeerId]) -> tuple[RenderingModel, ...]:
         """The translations of a subscription for publishers."""
-        return tuple(self._rendering(number, publisher) for publisher in publishers if publisher in self._publishers)
+        return tuple(self._rendering(number, publisher) for publisher in publishers)
 
     def _rendering(self, number: int, publisher: PeerId) -> RenderingModel:
-        known = self._publishers[publisher]
-        rendering = known.version.renderings.get(number) if known.version else None
-        understood = known.status
+        known = self._publishers.get(publisher)
+        rendering = known.version.renderings.get(number) if known and known.version else None
+        understood = known.status if known else _CROWDED
         found = rendering or Rendering(reason=understood.reason or "it is being translated")
         return RenderingModel(
             publisher=publisher,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 # Not its names: DuckDB is loaded when they are asked for, and who only speaks to a daemon starts without it.
 from heptox import store as stores
 from heptox.errors import Fault, HeptoxError, InputError, SchemaError, StoreError
+from heptox.peer.folder.audit import AuditLog
 from heptox.peer.folder.exports import EXPORTS, Export, Exports, export_file, file_digest, remove_stale, sets_in_force
 from heptox.peer.folder.files import keep_reserve, release_reserve
 from heptox.peer.folder.folder import STORE, PeerFolder
@@ -207,3 +208,8 @@ def _checked(data: bytes, file: str, schema: SchemaGraph) -> tuple[Fault, ...]:
     except SchemaError as error:
         return error.faults
     return ()
+
+
+def open_audit(folder: PeerFolder) -> AuditLog:
+    """The audit log of a peer, whose folder the caller has locked."""
+    return AuditLog(folder.path, folder.settings.audit_megabytes)

@@ -16,8 +16,7 @@ from heptox.peer.process.workers import Working
 from heptox.peer.query.bounds import Limits, batches
 from heptox.peer.query.events import Conclude, Deliver, Receipt
 from heptox.peer.wire.messages import Hop, ReceiptLine, Status
-from heptox.store import Store, texts
-from heptox.store.xquery import Question, asks_collection, clearer, lacking
+from heptox.store import Store, XQuery, asks_collection, clearer_error, fragment_lacks, texts
 
 
 class OwnEvaluation:
@@ -31,7 +30,7 @@ class OwnEvaluation:
         self._under_way: dict[str, trio.CancelScope] = {}
 
     async def ask(
-        self, query: str, question: Question, refused: GrammarError, *, seconds: float, explain: bool
+        self, query: str, question: XQuery, refused: GrammarError, *, seconds: float, explain: bool
     ) -> AsyncGenerator[Deliver | Conclude, None]:
         """Items, each once, and the receipt last: that of this peer alone, which no mapping and nothing hidden concern.
 
@@ -49,7 +48,7 @@ class OwnEvaluation:
                 items = await self._answer(question, seconds)
                 status, reason = Status.ANSWERED, ""
             except GrammarError as error:
-                raise clearer(refused, error) from None
+                raise clearer_error(refused, error) from None
             except StoreError as error:
                 if error.faults[0].code != "HX6018":
                     raise
@@ -58,12 +57,12 @@ class OwnEvaluation:
                 del self._under_way[query]
         for batch in batches(items, self._limits.batch):
             yield Deliver(query, (self._own,), batch)
-        text = f"{question.text}\nby Saxon: {lacking(refused)}" if explain else ""
+        text = f"{question.text}\nby Saxon: {fragment_lacks(refused)}" if explain else ""
         milliseconds = int(1000 * (trio.current_time() - began))
         line = ReceiptLine((self._own,), status, len(items), reason=reason, text=text, milliseconds=milliseconds)
         yield Conclude(Receipt(query, (line,), len(items)))
 
-    async def _answer(self, question: Question, seconds: float) -> list[str]:
+    async def _answer(self, question: XQuery, seconds: float) -> list[str]:
         """The items, each once; Saxon is given one document at a time, or all where they may be asked together."""
         ends = trio.current_time() + seconds
         documents = await trio.to_thread.run_sync(texts, self._store)

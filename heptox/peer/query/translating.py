@@ -6,7 +6,7 @@ from typing import Final
 
 import cbor2
 
-from heptox.errors import HeptoxError
+from heptox.errors import HeptoxError, PeerError
 from heptox.grammar import Expression, decode_query, encode_query, parse_query
 from heptox.mapping import Mapping
 from heptox.peer.query.events import Translated, Untranslated
@@ -43,6 +43,8 @@ def translated(
     expression = expression_of(body)
     try:
         translation = translate(mapping, expression, direction, check)
+    except PeerError:  # nobody waits, or may wait, for it: it says nothing of the query
+        raise
     except HeptoxError as error:
         return Untranslated("", Status.REFUSED, reason=error.summary)
     losses = tuple(str(loss) for loss in translation.losses)

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from heptox.peer import ControlAddress
+from heptox.peer.control.client import http_client
 from tests.peer.daemons import DEADLINE, Daemon, acquaint, daemon, hospital_peer
 
 
@@ -25,6 +26,6 @@ def peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 def http(peer: Daemon) -> Iterator[httpx.Client]:
     address = ControlAddress.read(peer.folder)
     assert address
-    with address.connect({"Authorization": f"Bearer {address.token}"}) as client:
+    with http_client(address, {"Authorization": f"Bearer {address.token}"}) as client:
         client.timeout = httpx.Timeout(DEADLINE)
         yield client

@@ -203,7 +203,7 @@ def test_a_daemon_mends_what_a_crash_left(tmp_path: Path) -> None:
     Drawings(folder / "drawings").keep(Drawing("one", "arrows", {}))
     (folder / "drawings" / "one").rename(folder / "drawings" / ".one.before")
     (folder / "drawings" / ".half.tmp").mkdir()
-    with daemon(folder) as running, running.client() as client, client.address.connect() as http:
+    with daemon(folder) as running, running.client() as client, httpx.Client(base_url=client.address.url) as http:
         http.headers["Authorization"] = f"Bearer {client.address.token}"
         assert [drawing["name"] for drawing in http.get("/drawings").json()] == ["one"]
         http.put("/drawings/one", json={"text": "more", "files": {}})

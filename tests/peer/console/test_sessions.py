@@ -13,6 +13,7 @@ from heptox.errors import PeerError
 from heptox.peer import ControlAddress
 from heptox.peer.console import Sessions
 from heptox.peer.console.sessions import MOST, TICKET_SECONDS
+from heptox.peer.control.client import http_client
 from tests.peer.daemons import DEADLINE, daemon, heptox, hospital_peer
 
 
@@ -137,7 +138,7 @@ def test_over_a_socket_there_is_no_console_but_everything_else_whatever_the_host
         found = ControlAddress.read(folder)
         assert found
         token = {"Authorization": f"Bearer {found.token}"}
-        with found.connect({**token, "Host": "peer.example"}) as client:
+        with http_client(found, {**token, "Host": "peer.example"}) as client:
             assert client.get("/status").status_code == 200
             assert client.get("/status", headers={"Origin": "http://evil.example"}).status_code == 403
     assert (ended.returncode, ended.stdout) == (1, "")

@@ -1,26 +1,26 @@
-"""Unfolding: a query over the schema that rules make documents of becomes one over the schema of the documents that
-they are made of (``semantics.md`` section 8, step 2).
+"""Step 2: a query over the schema that rules make documents of becomes one over the schema of the documents that they
+are made of (``semantics.md`` section 8).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping as Table, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Final
+from typing import Final, TypeAlias
 
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import Mapping, Rule
-from heptox.pattern import Member, NoNode, NormalForm, NormalForms, Query, Term, Variable, merge, normalise, ordered
+from heptox.pattern import Member, NoNode, NormalForm, NormalForms, Term, Variable, merge, normalise, ordered
 from heptox.translate.absent_nodes import AbsentNodes
 from heptox.translate.copies import Copy, glued, tags_present
 from heptox.translate.demand import Demand, lowest_variables
+from heptox.translate.draft import Draft
 from heptox.translate.existence import Existence, identifiers
 from heptox.translate.image import Image, Losses
 from heptox.translate.knowledge import makers, source_constraints
-from heptox.translate.model import Check, Direction, Loss, no_check
+from heptox.translate.model import Check, Direction, Loss, Origin, no_check
 from heptox.translate.rule_copies import RuleCopies
 from heptox.translate.texts import with_texts
 from heptox.translate.unfolding_input import UnfoldingInput
@@ -33,34 +33,31 @@ MOST_COMPARED: Final = 256
 """Choices of rules for what stands below one node that are compared with each other; more are all tried."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnfoldedMember:
-    """A member over the documents, the member that it was made of, with every node explicit, and the rule chosen for
-    each of its lowest variables.
-    """
-
-    member: Member
-    asked: Member
-    rules: tuple[tuple[str, Rule], ...]
+Unfolded: TypeAlias = tuple[Member, Origin]
+"""A member over the documents, and what it was made of."""
 
 
-def unfold(
-    query: Query, mapping: Mapping, check: Check = no_check, to: Direction = Direction.SOURCE
-) -> tuple[Query, tuple[Loss, ...]]:
+def unfold(draft: Draft) -> Draft:
     """The unfolding of a query over the mapping's target: ``Q(mu(D)) = Q'(D)`` for every valid D (Definition 1).
-
-    The mapping is read for the side ``to`` that answers, which hints name.
 
     Raises :class:`TranslationError`: HX5002 where a leaf of the target's root depends on more than the source's root,
     HX5005 where the union grows beyond :data:`MOST_MEMBERS`, HX5007 where copies would be compared without their names,
-    HX5008 where rules do not decide an absence, or a leaf, node by node; and what ``check`` raises, which is called
-    again and again.
+    HX5008 where rules do not decide an absence, or a leaf, node by node; and what the draft's ``check`` raises.
     """
-    return Unfolding(mapping, check, to).query(query)
+    unfolding = Unfolding(draft.mapping, draft.check, draft.to)
+    members: list[Unfolded] = []
+    losses: set[Loss] = set()
+    for member in draft.members:
+        met = Losses()
+        found = list(unfolding.of(member, met, len(members)))
+        members.extend(found)
+        lost = met.fatal and all(normalise(unfolded, unfolding.input.sources) is None for unfolded, _ in found)
+        losses |= met.fatal if lost else met.slots
+    return draft.become(((member, (origin,)) for member, origin in members), sorted(losses))
 
 
 class Unfolding:
-    """The unfolding of queries over one mapping: what the rules make is looked up once."""
+    """The unfolding of members over one mapping: what the rules make is looked up once."""
 
     def __init__(self, mapping: Mapping, check: Check = no_check, to: Direction = Direction.SOURCE) -> None:
         self.input = UnfoldingInput(mapping, source_constraints(mapping), check, to)
@@ -68,32 +65,18 @@ class Unfolding:
         self.rules = RuleCopies(self.input)
         self._absent_nodes = AbsentNodes(self.input, self._existence, self.rules)
 
-    def query(self, query: Query) -> tuple[Query, tuple[Loss, ...]]:
-        """As :func:`unfold`."""
-        members: list[Member] = []
-        losses: set[Loss] = set()
-        for member in query.members:
-            met = Losses()
-            found = [unfolded.member for unfolded in self._checked(member, met, len(members))]
-            members.extend(found)
-            lost = met.fatal and all(normalise(unfolded, self.input.sources) is None for unfolded in found)
-            losses |= met.fatal if lost else met.slots
-        return Query(tuple(dict.fromkeys(members))), tuple(sorted(losses))
+    def of(self, member: Member, losses: Losses, before: int) -> Iterator[Unfolded]:
+        """What one member becomes, with the losses met; ``before`` members there are already.
 
-    def unfolded(self, query: Query) -> Iterator[UnfoldedMember]:
-        """The members, each with where it comes from."""
-        for member in query.members:
-            yield from self._checked(member, Losses())
-
-    def _checked(self, member: Member, losses: Losses, before: int = 0) -> Iterator[UnfoldedMember]:
+        Raises as :func:`unfold`.
+        """
         for number, unfolded in enumerate(self._member(member, losses), start=before + 1):
             self.input.check()
             if number > MOST_MEMBERS:
                 raise TranslationError(Fault("HX5005", f"the query becomes a union of over {MOST_MEMBERS} members"))
             yield unfolded
 
-    def _member(self, member: Member, losses: Losses) -> Iterator[UnfoldedMember]:
-        """The members that one member becomes."""
+    def _member(self, member: Member, losses: Losses) -> Iterator[Unfolded]:
         losses.slots |= self._existence.never_filled(member)
         for certain in with_texts(member, self.input.mapping):
             for said in identifiers(self.input.mapping, losses).members(self._existence.without_inner(certain)):
@@ -106,7 +89,7 @@ class Unfolding:
         nowhere = {atom for atom in member.atoms if isinstance(atom, NoNode)}
         return Member(member.variables, member.atoms - nowhere, member.template), tuple(sorted(nowhere, key=repr))
 
-    def _explicit(self, member: Member, negated: tuple[NoNode, ...], losses: Losses) -> Iterator[UnfoldedMember]:
+    def _explicit(self, member: Member, negated: tuple[NoNode, ...], losses: Losses) -> Iterator[Unfolded]:
         lowest = lowest_variables(self.input.mapping.target, member)
         rules = [makers(self.input.mapping, variable.node) for variable in lowest]
         for variable, several in zip(lowest, rules, strict=True):
@@ -115,8 +98,9 @@ class Unfolding:
         for chosen in product(*rules) if negated else self._choices(member, lowest, rules):
             self.input.check()
             named = dict(zip((variable.name for variable in lowest), chosen, strict=True))
+            origin = Origin(member, tuple(named.items()))
             for unfolded in self.by(named, member, negated, losses):
-                yield UnfoldedMember(unfolded, member, tuple(named.items()))
+                yield unfolded, origin
 
     def by(
         self, rules: Table[str, Rule], member: Member, negated: tuple[NoNode, ...], losses: Losses
