@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
@@ -13,7 +14,7 @@ def later(package: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], A
     """The ``__getattr__`` of a package whose ``names``, by the modules in it that have them, are loaded when they are
     first asked for.
 
-    >>> later("heptox", {"xml": ("parse_document",)})("parse_document").__name__
+    >>> later("heptox.xml", {"trees": ("parse_document",)})("parse_document").__name__
     'parse_document'
     """
     modules = {name: module for module, several in names.items() for name in several}
@@ -22,6 +23,8 @@ def later(package: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], A
         if name not in modules:
             raise AttributeError(f"module {package} has no attribute {name}")
         with uncollected():
-            return getattr(import_module(f"{package}.{modules[name]}"), name)
+            found = getattr(import_module(f"{package}.{modules[name]}"), name)
+        setattr(sys.modules[package], name, found)
+        return found
 
     return load

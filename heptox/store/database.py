@@ -26,15 +26,14 @@ from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
-from cachetools import LRUCache
 
 from heptox.errors import Fault, Position, StoreError
 from heptox.garbage import uncollected
 from heptox.schema import SchemaGraph, parse_dtd
 from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.chunks import ChunkReader
-from heptox.store.columnar import FEW
 from heptox.store.connection import Cursor, connected, database_faults, disconnect, readable, rows_of
+from heptox.store.few_rows import FewRows
 from heptox.store.intake import BATCH, Intake
 from heptox.store.markup import Markup, Names, markup
 from heptox.store.misfits import misfits_of
@@ -49,8 +48,6 @@ THREADS: Final = 2
 """Threads that DuckDB uses for a store, unless the caller says otherwise."""
 MOST_IN_MEMORY: Final = 64 * 1024 * 1024
 """Bytes of a document that is read into memory as a whole."""
-_REMEMBERED: Final = 256
-"""Statements of which it is known how many rows they had the last time."""
 
 Source: TypeAlias = Path | bytes | IO[bytes]
 
@@ -111,12 +108,10 @@ class Store:
         self._chunks = ChunkReader()
         self._cursors: WeakSet[Cursor] = WeakSet()
         self._readers: set[pa.RecordBatchReader] = set()
-        self._few = LRUCache[str, duckdb.Statement](_REMEMBERED)
-        """Statements that had few rows the last time."""
+        self._few = FewRows()
         self._is_closed = False
         self._writing = Lock()
         self._reading = Lock()
-        self._remembering = Lock()
         self._tables = [relation.table for relation in catalogue.relations]
         self.state: State | None = self._looked()
         """The state now, ``None`` while it changes: what is read while it stays the same is of one moment."""
@@ -190,22 +185,11 @@ class Store:
         return cursor
 
     def batches(self, cursor: Cursor, statement: str, rows: int) -> Iterator[pa.RecordBatch]:
-        """The rows of a statement, so many at a time; raises what the database and Arrow raise.
-
-        To begin to read by Arrow takes longer than to find a few rows, so what had fewer than :data:`FEW` the last time
-        is fetched as values; the types of its columns are those of the values.
-        """
-        with self._remembering:
-            known = self._few.pop(statement, None)
-        if known is not None:
-            found = cursor.execute(known).fetchmany(FEW)
-            if len(found) < FEW:
-                self._remember(statement, known)
-                if found:
-                    columns = zip(*found, strict=True)
-                    yield pa.RecordBatch.from_pydict({str(place): values for place, values in enumerate(columns)})
-                return
-            cursor.abort()  # what is read of it, not the transaction
+        """The rows of a statement, so many at a time; raises what the database and Arrow raise."""
+        few = self._few.rows(cursor, statement)
+        if few is not None:
+            yield from few
+            return
         reader, count = cursor.sql(statement).to_arrow_reader(rows), 0
         self._readers.add(reader)
         try:
@@ -215,12 +199,7 @@ class Store:
         finally:
             self._readers.discard(reader)
             reader.close()
-        if count < FEW:
-            self._remember(statement, cursor.extract_statements(statement)[0])
-
-    def _remember(self, statement: str, parsed: duckdb.Statement) -> None:
-        with self._remembering:
-            self._few[statement] = parsed
+        self._few.had(cursor, statement, count)
 
     def documents(self) -> tuple[StoredDocument, ...]:
         """The documents, in the order in which they were loaded.

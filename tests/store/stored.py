@@ -207,7 +207,7 @@ def answers(store: Store, plan: QueryPlan) -> list[str]:
     """The answer to a query, which is the same whether items are put together one by one or column by column."""
     found = list(query(store, plan))
     assert list(query(store, plan)) == found  # it is known now whether it has few rows
-    with patch("heptox.store.answering.FEW", 0), patch("heptox.store.database.FEW", 0):
+    with patch("heptox.store.answering.FEW", 0), patch("heptox.store.few_rows.FEW", 0):
         assert list(query(store, plan)) == found
     return found
 
