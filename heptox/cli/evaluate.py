@@ -192,7 +192,7 @@ def _by_saxon(
         with times.taken("Saxon"):
             return iter(peer.evaluated_once(questions, seconds))
     except GrammarError as error:
-        raise store.clearer_error(own, error) if own else error from None
+        raise store.clearer_error(own, error, question.text) if own else error from None
 
 
 def _read_once(expression: Expression, documents: list[str], times: _Times, explain: bool) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import time
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ MOST_AT_ONCE: Final = 64 * 2**20
 """Characters of documents that are evaluated at a time."""
 ITEMS: Final = 1_000
 """How many items are serialised at a time."""
+_SLACK: Final = 2
+"""How much more of the processor than of the clock may be used: Saxon's collector of garbage may run beside it."""
 _BASE: Final = "http://query.invalid/"
 """The base URI of a query, which names no place: without it Saxon takes the working directory."""
 _COLLECTION: Final = "http://saxon.sf.net/feature/defaultCollection"
@@ -62,15 +65,20 @@ class XQuery:
             raise StoreError(Fault("HX6008", message, hint="Saxon evaluates it, which holds them in memory"))
 
 
-def evaluate_xquery(question: XQuery) -> tuple[str, ...]:
+def evaluate_xquery(question: XQuery, seconds: float) -> tuple[str, ...]:
     """The items of the answer in their order, each as the ``adaptive`` method of XQuery 3.1 writes it.
 
-    The process can write no file afterwards, and has neither an environment nor anything on stdout and stderr.
+    The process can write no file afterwards, and has neither an environment nor anything on stdout and stderr. Who asks
+    ends it after so many ``seconds``; should that one be lost, it ends by itself.
 
     Raises :class:`GrammarError` (HX3007) for a static error of XQuery, HX3008 for external variables that do not fit;
     :class:`StoreError`: HX6017 for a dynamic error, HX6007 for an answer that is too long.
     """
-    return _engine().answer(question)
+    engine = _engine()
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    wanted = int(time.process_time() + _SLACK * seconds) + _SLACK
+    resource.setrlimit(resource.RLIMIT_CPU, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    return engine.answer(question)
 
 
 def asks_collection(text: str) -> bool:
@@ -83,15 +91,24 @@ def fragment_lacks(own: GrammarError) -> str:
     return str(replace(own.faults[0], hint=None))
 
 
-def clearer_error(own: GrammarError, other: GrammarError) -> GrammarError:
+def clearer_error(own: GrammarError, other: GrammarError, text: str) -> GrammarError:
     """Which of two errors says what is wrong with a text that is no XQuery: that of heptox's parser, or Saxon's.
 
-    It is ours where it speaks of the same line, and does not only say that the fragment is left.
+    It is ours where it speaks of the same word, and does not only say that the fragment is left: Saxon has read what is
+    in front of it, too.
     """
     place = other.faults[0].position
-    faults = [fault for fault in own.faults if fault.code != "HX3002" and fault.position]
-    same = [fault for fault in faults if not (place and fault.position) or fault.position.line == place.line]
+    faults = [fault for fault in own.faults if fault.code != "HX3002"]
+    if place is None:
+        return own if len(faults) == len(own.faults) else other
+    line = [*text.split("\n"), ""][place.line - 1]
+    same = [fault for fault in faults if fault.position and _is_one_word(line, fault.position, place)]
     return GrammarError(same) if same else other
+
+
+def _is_one_word(line: str, one: Position, other: Position) -> bool:
+    first, last = sorted((one.column, other.column))
+    return one.line == other.line and len(line[first - 1 : last - 1].split()) <= 1
 
 
 @cache
@@ -145,9 +162,11 @@ class _Engine:
     def _each(self, question: XQuery) -> tuple[str, ...]:
         self._processor.set_configuration_property(_COLLECTION, f"{_NONE}:/")
         items: list[str] = []
+        left = question.characters
         for document in question.documents or (None,):
-            left = question.characters - sum(map(len, items))
-            items += self._items(self._evaluated(question, document), question, left)
+            found = list(self._items(self._evaluated(question, document), question, left))
+            left -= sum(map(len, found))
+            items += found
         return tuple(items)
 
     def _evaluated(self, question: XQuery, document: str | None) -> PyXdmValue | None:
@@ -239,7 +258,9 @@ def error_of(said: str, question: XQuery) -> HeptoxError:
     if "has been disallowed" in body or "has been prohibited" in body:
         hint = "a query sees nothing but the documents it is asked about"
     elif "XPDY0002" in body:
-        hint = _NO_CONTEXT if question.documents else "no document is given"
+        hint = "no document is given, or it is in the body of a function, where there is no context item"
+        if question.documents and (question.together or asks_collection(question.text)):
+            hint = _NO_CONTEXT
     fault = fault_at("HX3007" if head.startswith("Static") else "HX6017", message, question.text, place, hint)
     return GrammarError(fault) if fault.code == "HX3007" else StoreError(fault)
 

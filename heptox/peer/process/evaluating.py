@@ -23,7 +23,7 @@ async def evaluated(workers: Working, question: XQuery, seconds: float) -> tuple
     """
     with trio.move_on_after(seconds):
         try:
-            return await workers.run(evaluate_xquery, question)
+            return await workers.run(evaluate_xquery, question, seconds)
         except PeerError:
             message = f"to evaluate the query takes more than {EVALUATING.memory // 2**30} GB of memory"
             hint = "ask for less at once"

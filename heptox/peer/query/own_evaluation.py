@@ -48,7 +48,7 @@ class OwnEvaluation:
                 items = await self._answer(question, seconds)
                 status, reason = Status.ANSWERED, ""
             except GrammarError as error:
-                raise clearer_error(refused, error) from None
+                raise clearer_error(refused, error, question.text) from None
             except StoreError as error:
                 if error.faults[0].code != "HX6018":
                     raise
