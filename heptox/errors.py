@@ -164,6 +164,8 @@ CODES: Final[dict[str, str]] = {
     "HX3004": "variable is not bound",
     "HX3005": "character or entity reference is malformed",
     "HX3006": "tags or attributes of a constructor do not fit",
+    "HX3007": "static error of XQuery",
+    "HX3008": "external variable of a query does not fit",
     "HX3041": "step that no schema path can stand for",
     "HX3042": "negation outside the query fragment",
     "HX3043": "string compared with a number",
@@ -244,6 +246,9 @@ CODES: Final[dict[str, str]] = {
     "HX6014": "file is no store, or none that this version reads",
     "HX6015": "no document of that name is held",
     "HX6016": "store cannot be written",
+    "HX6017": "dynamic error of XQuery",
+    "HX6018": "evaluation takes too long",
+    "HX6019": "evaluation takes too much memory",
     "HX6020": "document does not fit the relations of its schema",
     # 7: peers
     "HX7002": "message between peers is malformed",

@@ -10,8 +10,7 @@ from typing import Final
 
 from saxonche import PySaxonProcessor
 
-_NOTHING: Final = {"http://saxon.sf.net/feature/allowedProtocols": ""}
-"""No protocol: no file is read, no module imported, nothing fetched."""
+_PROTOCOLS: Final = "http://saxon.sf.net/feature/allowedProtocols"
 _PARSER: Final = "http://saxon.sf.net/feature/parserProperty?uri="
 _ORACLE: Final = "http://www.oracle.com/xml/jaxp/properties/"
 _UNLIMITED: Final = {
@@ -29,14 +28,16 @@ _UNLIMITED: Final = {
 attributes of one, and names of 1,000 characters; what is bounded was bounded before."""
 
 
-def confined_processor() -> PySaxonProcessor:
+def confined_processor(*, data: bool = False) -> PySaxonProcessor:
     """A processor whose expressions reach no file, no network, no module, and no variable of the environment.
+
+    No protocol is allowed; with ``data``, URIs are that hold what they stand for.
 
     The environment of **this process** is emptied, for Saxon reads all of it when the first processor is made: it is
     for processes that need none.
     """
     os.environ.clear()
     processor = PySaxonProcessor(license=False)
-    for name, value in (_NOTHING | _UNLIMITED).items():
+    for name, value in ({_PROTOCOLS: "data" if data else ""} | _UNLIMITED).items():
         processor.set_configuration_property(name, value)
     return processor

@@ -19,7 +19,7 @@ from heptox.peer.feed.own_words import MOST_BEHIND
 from heptox.peer.folder.exports import MOST_EXPORTS
 from heptox.peer.folder.loading import MEMORY
 from heptox.peer.folder.requests import MOST_WAITING
-from heptox.peer.process.workers import MEMORY as WORKER_MEMORY, PROCESSOR_SECONDS
+from heptox.peer.process.workers import READING
 from heptox.peer.query.shares import NEIGHBOURS
 from heptox.peer.wire.mapping_files import LONGEST_NAME, MOST_DECLARATIONS
 from heptox.peer.wire.messages import ITEM_LIMIT
@@ -64,8 +64,8 @@ LIMITS: Final = {
     "bytes of an offer": OFFER_LIMIT,
     "declarations of a schema in an offer, lines of its mapping": MOST_DECLARATIONS,
     "bytes of a name in an offer": LONGEST_NAME,
-    "seconds of the processor to read an offer": PROCESSOR_SECONDS,
-    "bytes of memory to read an offer": WORKER_MEMORY,
+    "seconds of the processor to read an offer": READING.processor_seconds,
+    "bytes of memory to read an offer": READING.memory,
     "offers of strangers that are read in a minute": SETTINGS.offers,
     "strangers that become acquaintances by themselves in an hour, under `open`": COMING,
     "times that a neighbour changes in 10 minutes how an acquaintance with it stands, or where it listens": CHANGES,

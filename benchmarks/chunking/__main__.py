@@ -140,7 +140,7 @@ def _pipelines(
 ) -> dict[str, Filtered]:
     """What filtering takes in each place that is asked for."""
     return {
-        f"{scenario.name}, {count:,} filters of XPath {given.xpath}, {chunks} chunks, {where}": filtered(
+        f"{scenario.name}, {count:,} filters, {chunks} chunks, {where}, XPath {given.xpath}": filtered(
             scenario.document, scenario.schema, several, chunks, where, given.xpath
         )
         for count, several in texts.items()

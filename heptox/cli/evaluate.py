@@ -2,37 +2,66 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-# Not its names: DuckDB is loaded when they are asked for, and without --schema they are not.
-from heptox import store
-from heptox.cli.inputs import Json, QueryFile, read_query
+# Not their names: DuckDB and trio are loaded when they are asked for, and for most queries they are not.
+from heptox import peer, store
+from heptox.cli.inputs import Json, QueryFile, read_query_text
 from heptox.cli.output import print_json, print_note, print_result
-from heptox.errors import InputError, SchemaError
-from heptox.grammar import Expression, check_names, syntax
+from heptox.errors import GrammarError, InputError, SchemaError
+from heptox.grammar import Expression, check_names, parse_query, syntax
 from heptox.schema import SchemaGraph, SchemaTree, conform, other_schema_fault, parse_dtd_roots
-from heptox.xml import Document, file_name, parse_document, read_bytes, read_dtd_text
+from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
+from heptox.xml import (
+    Document,
+    file_name,
+    parse_document,
+    read_bytes,
+    read_dtd_text,
+    read_text,
+    write_element,
+)
 
 if TYPE_CHECKING:
-    from heptox.store import QueryPlan, ReadDocument
+    from heptox.store import QueryPlan, ReadDocument, XQuery
 
+SECONDS: Final = 60.0
+"""How long Saxon may take for a query, unless the user says so."""
+_BINDING: Final = re.compile(r"((?:Q\{[^{}]*\})?[^={}]+)=(.*)", re.DOTALL)
 LARGE: Final = 4_000_000
 """From how many bytes on it takes less time to make columns of a document than to interpret a query on it."""
 
 
 def evaluate(
     arguments: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="[QUERY] DOCUMENT...", help="The query, unless -f names its file, then the documents."),
-    ],
+    ] = None,
     file: QueryFile = None,
     schema: Annotated[str | None, typer.Option(metavar="FILE", help="The DTD for which documents are valid.")] = None,
+    bind: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", show_default=False, help="The value of an external variable; =@FILE: a file's text."
+        ),
+    ] = None,
+    together: Annotated[
+        bool, typer.Option("--together", help="Evaluate once: collection() gives the documents, none is the context.")
+    ] = False,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=LEAST_TIMEOUT, max=MOST_TIMEOUT, help="How long Saxon may take for the query."
+        ),
+    ] = SECONDS,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show how the query is evaluated, and the time of each part, on stderr.")
     ] = False,
@@ -49,16 +78,26 @@ def evaluate(
     The query is evaluated by one SQL statement on the relations of the schema, where that is possible; without
     --schema, a document of 4 MB or more is so by the schema that it shows itself. --explain shows the statement, or
     says why the query is interpreted.
+
+    Any other XQuery 3.1 is evaluated by Saxon, as it is written, with values for its external variables by --bind; it
+    sees nothing but the documents. --explain says what the fragment of heptox lacks for it.
     """
-    query, documents = (None, arguments) if file else (arguments[0], arguments[1:])
-    if not documents:
-        raise typer.BadParameter("no document is given")
+    query, documents = _divided(arguments or [], file)
     if [query, file, schema, *documents].count("-") > 1:
         raise typer.BadParameter("standard input can be read only once")
-    expression = read_query(query, file)
+    text, source = read_query_text(query, file)
+    bound = tuple(map(_bound, bind or ()))
+    expression, own = _own(text, source)
     times = _Times()
     with ExitStack() as opened:
-        if schema is None:
+        if expression is None or bound or (together and not any(syntax.collections(expression))):
+            if explain:
+                print_note(f"by Saxon: {store.fragment_lacks(own) if own else 'it is asked with --together or --bind'}")
+            question = store.XQuery(text, (), source, bound, together)
+            items = _by_saxon(question, own, _texts(documents, schema, times), timeout, times)
+        elif not documents:
+            raise typer.BadParameter("no document is given")
+        elif schema is None:
             items = _read_once(expression, documents, times, explain)
         else:
             items = _stated(expression, documents, schema, times, explain, opened)
@@ -69,6 +108,30 @@ def evaluate(
                 print_result(item)
     if explain:
         print_note(str(times))
+
+
+def _divided(arguments: list[str], file: str | None) -> tuple[str | None, list[str]]:
+    """The query, unless a file has it, and the documents."""
+    if file is None and not arguments:
+        raise typer.BadParameter("no query is given")
+    return (None, arguments) if file else (arguments[0], arguments[1:])
+
+
+def _bound(argument: str) -> tuple[str, str]:
+    """The name and the value of an external variable; raises as :func:`read_text`."""
+    found = _BINDING.fullmatch(argument)
+    if found is None:
+        raise typer.BadParameter(f"--bind {argument}: write NAME=VALUE")
+    value = found[2]
+    return found[1].removeprefix("$"), read_text(value[1:]) if value.startswith("@") else value
+
+
+def _own(text: str, source: str | None) -> tuple[Expression | None, GrammarError | None]:
+    """A query of the fragment, or why it is none."""
+    try:
+        return parse_query(text, source), None
+    except GrammarError as error:
+        return None, error
 
 
 class _Times:
@@ -98,6 +161,38 @@ class _Times:
                 return
             yield item
             part = "items"
+
+
+def _texts(documents: list[str], schema: str | None, times: _Times) -> list[str]:
+    """The documents as texts: as heptox reads them, names in namespaces and all where no schema is given."""
+    with times.taken("read"):
+        read = [(document, read_bytes(document)) for document in documents]
+        if schema is not None:
+            parsed, _ = _checked(read, schema)
+        else:
+            parsed = [parse_document(data, file_name(document), namespaces=True) for document, data in read]
+        return [write_element(document.root) for document in parsed]
+
+
+def _by_saxon(
+    question: XQuery, own: GrammarError | None, texts: list[str], seconds: float, times: _Times
+) -> Iterator[str]:
+    """The items that Saxon finds, in a process of its own: all of them are there before the first.
+
+    Documents go there one at a time, or all of them where they may be asked together. Raises :class:`StoreError`
+    (HX6008) when these are over :data:`MOST_IN_MEMORY` bytes, and what is wrong with the query.
+    """
+    at_once = question.together or store.asks_collection(question.text) or not texts
+    questions = [
+        replace(question, documents=each) for each in ([tuple(texts)] if at_once else [(one,) for one in texts])
+    ]
+    for each in questions:
+        each.check_size()
+    try:
+        with times.taken("Saxon"):
+            return iter(peer.evaluated_once(questions, seconds))
+    except GrammarError as error:
+        raise store.clearer_error(own, error, question.text) if own else error from None
 
 
 def _read_once(expression: Expression, documents: list[str], times: _Times, explain: bool) -> Iterator[str]:

@@ -101,6 +101,7 @@ if TYPE_CHECKING:
         SubscriptionsRequest,
         Understanding,
     )
+    from heptox.peer.process.evaluating import evaluated_once
     from heptox.peer.query.translating import translated
     from heptox.peer.wire.standing import Side, Standing
 
@@ -181,6 +182,7 @@ __all__ = [
     "body_key",
     "document_loading",
     "encode",
+    "evaluated_once",
     "examine_peer",
     "find_peer",
     "peer_documents",
@@ -240,6 +242,7 @@ __getattr__ = later(
             "Understanding",
         ),
         "daemon": ("serve",),
+        "process.evaluating": ("evaluated_once",),
         "folder.files": ("write_atomically",),
         "folder.folder": ("Acquaintance", "PeerFolder"),
         "wire.standing": ("Side", "Standing"),

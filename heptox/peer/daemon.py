@@ -28,8 +28,10 @@ from heptox.peer.folder.files import CONTROL, write_atomically
 from heptox.peer.folder.folder import KEPT_ADDRESS, KEPT_CONTROL_PORT, PeerFolder
 from heptox.peer.folder.loading import open_audit, open_exports, open_store
 from heptox.peer.process.ending import Ending, ended_by_signals
+from heptox.peer.process.evaluating import EVALUATING
 from heptox.peer.process.workers import Workers, open_workers
 from heptox.peer.query.bounds import Limits
+from heptox.peer.query.own_evaluation import OwnEvaluation
 from heptox.peer.query.state import PeerState
 from heptox.peer.record.logs import logged
 from heptox.peer.record.metrics import Metrics
@@ -38,6 +40,7 @@ from heptox.peer.record.stalls import stalls_watched
 from heptox.peer.runner import Runner
 from heptox.peer.wire.address import Listening, PeerAddress
 from heptox.peer.wire.libp2p import Libp2pTransport
+from heptox.peer.wire.messages import Hop
 from heptox.peer.wire.transport import TransportLimits
 
 CONTROL_SOCKET: Final = "control.sock"
@@ -90,10 +93,13 @@ async def running(
             feed = opened.enter_context(await trio.to_thread.run_sync(open_feed, folder))
         answering = Answering(folder.settings.evaluations, store, exports, seconds=folder.settings.query_seconds)
         try:
-            async with nullcontext(workers) if workers else open_workers() as working:
+            async with (
+                nullcontext(workers) if workers else open_workers() as working,
+                open_workers(EVALUATING) as evaluating,
+            ):
                 with open_audit(folder) as audit:
                     opened_folder = OpenFolder(folder, store, exports, audit, broker, feed)
-                    service = _service(opened_folder, answering, listen, working)
+                    service = _service(opened_folder, answering, listen, working, evaluating)
                     await service.open()
                     try:
                         async with service.serving():
@@ -107,7 +113,9 @@ async def running(
                 await answering.ended()
 
 
-def _service(opened: OpenFolder, answering: Answering, listen: str | None, workers: Workers) -> PeerService:
+def _service(
+    opened: OpenFolder, answering: Answering, listen: str | None, workers: Workers, evaluating: Workers
+) -> PeerService:
     folder = opened.folder
     settings, identity = folder.settings, folder.identity
     kept_alive = TransportLimits(keep_alive=settings.keep_alive)
@@ -121,7 +129,8 @@ def _service(opened: OpenFolder, answering: Answering, listen: str | None, worke
     state = PeerState(identity.peer_id, settings.name, limits, schema_key(folder.schema()))
     recorder = Recorder(identity.peer_id, opened.audit, Metrics())
     runner = Runner(state, transport, answering, recorder)
-    return PeerService(opened, transport, runner, answering, recorder, workers)
+    own = OwnEvaluation(opened.store, Hop(identity.peer_id, settings.name), evaluating, limits)
+    return PeerService(opened, transport, runner, answering, recorder, workers, own)
 
 
 async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None], ending: Ending) -> None:

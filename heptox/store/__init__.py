@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from heptox.store.collection import Answer, Answers, WideForm, WideRows, interpreted, whole_documents
     from heptox.store.connection import Cursor, database_faults
     from heptox.store.database import Loaded, Store, StoredDocument
-    from heptox.store.querying import QueryPlan, plan_query, query
+    from heptox.store.querying import QueryPlan, plan_query, query, texts
     from heptox.store.reading import ReadDocument, plan_once, projected_once, query_once, read_for_query
+    from heptox.store.xquery import XQuery, asks_collection, clearer_error, evaluate_xquery, fragment_lacks
 
 __all__ = [
     "VALUE_BYTES",
@@ -40,8 +41,13 @@ __all__ = [
     "StoredDocument",
     "WideForm",
     "WideRows",
+    "XQuery",
+    "asks_collection",
+    "clearer_error",
     "database_faults",
     "evaluate",
+    "evaluate_xquery",
+    "fragment_lacks",
     "hidden_path",
     "hidden_path_fault",
     "interpreted",
@@ -52,6 +58,7 @@ __all__ = [
     "query_once",
     "read_for_query",
     "statements",
+    "texts",
     "whole_documents",
 ]
 
@@ -61,7 +68,8 @@ __getattr__ = later(
         "collection": ("Answer", "Answers", "WideForm", "WideRows", "interpreted", "whole_documents"),
         "connection": ("Cursor", "database_faults"),
         "database": ("Loaded", "Store", "StoredDocument"),
-        "querying": ("QueryPlan", "plan_query", "query"),
+        "querying": ("QueryPlan", "plan_query", "query", "texts"),
         "reading": ("ReadDocument", "plan_once", "projected_once", "query_once", "read_for_query"),
+        "xquery": ("XQuery", "asks_collection", "clearer_error", "evaluate_xquery", "fragment_lacks"),
     },
 )

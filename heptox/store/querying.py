@@ -126,6 +126,18 @@ def query(
             yield item
 
 
+def texts(store: Store) -> tuple[str, ...]:
+    """The texts of all documents of a store at one moment, in the order in which they were loaded.
+
+    Raises :class:`StoreError` (HX6008) where they are too large to be held at once.
+    """
+    with _moment(store, texts=True) as moment:
+        if sum(document.length for document in moment.documents) > MOST_IN_MEMORY:
+            message = f"the query reads over {MOST_IN_MEMORY:,} bytes of {len(moment.documents)} documents"
+            raise StoreError(Fault("HX6008", message, hint="it is no query of the fragment, which is not read whole"))
+        return tuple(moment.text(document.doc, 0, document.length) for document in moment.documents)
+
+
 def _is_one_statement(plan: QueryPlan) -> bool:
     """Whether a statement gives all of the answer, and no texts are read besides."""
     return plan.plan is not None and not plan.plan.reads_texts

@@ -55,10 +55,13 @@ def read_document(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_S
     return parse_document(read_bytes(path, maximum_size=maximum_size), file_name(path))
 
 
-def parse_document(text: str | bytes, file: str | None = None, *, most_nodes: int | None = None) -> Document:
+def parse_document(
+    text: str | bytes, file: str | None = None, *, most_nodes: int | None = None, namespaces: bool = False
+) -> Document:
     """The document in ``text``; a ``str`` is read as it is, whatever encoding its XML declaration names.
 
-    One that may have over ``most_nodes`` elements and attributes, as far as is seen before it is parsed, is refused.
+    One that may have over ``most_nodes`` elements and attributes, as far as is seen before it is parsed, is refused,
+    and so are names in ``namespaces``, unless they are allowed.
 
     Raises :class:`InputError` with a position: HX1002 not well-formed, HX1003 encoding unknown or not kept, HX1004
     external entity, HX1005 entity without a declaration that is read, HX1006 nested or expanded beyond the limits of
@@ -84,7 +87,8 @@ def parse_document(text: str | bytes, file: str | None = None, *, most_nodes: in
     if prolog.unreadable:
         raise InputError(prolog.unreadable)
     _refuse_many_attributes(root, file)
-    refuse_namespaces(root, file)
+    if not namespaces:
+        refuse_namespaces(root, file)
     if prolog.internal_subset is None or prolog.position is None:
         return Document(root, file)
     position = replace(prolog.position, column=prolog.position.column + 1)

@@ -70,9 +70,9 @@ def test_query_and_document_on_standard_input_and_in_files(document: Path, tmp_p
     ("query", "place", "named"),
     [
         ("//a[", "<text>:1:5:", "HX3001"),
-        ("for $p in //a return count($p/b)", "<text>:1:22:", "count()"),
-        ("following::x", "<text>:1:1:", "following"),
-        ("//a/following-sibling::x", "<text>:1:5:", "following-sibling"),
+        ("for $p in //a return\n  coun($p/b)", "<text>:2:3:", "HX3007 XPST0017"),
+        ("count(//a) +\n  $q", "<text>:2:3:", "HX3004"),
+        ("count(//a) div 0", "<text>:1:7:", "HX6017 FOAR0001"),
         ("for $p in //a return\n  $q/b", "<text>:2:3:", "$q"),
         ("", "<text>:1:1:", "HX3001"),
     ],
@@ -82,6 +82,50 @@ def test_a_query_that_is_none_is_one_line_with_its_place(document: Path, query: 
     assert (ended.code, ended.out, ended.err.count("\n")) == (1, "", 1)
     assert ended.err.startswith(place)
     assert named in ended.err
+
+
+def test_any_other_xquery_is_evaluated_by_saxon(document: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.xml"
+    other.write_text("<r xmlns:n='urn:n'><a k='3'>x</a><n:b/></r>")
+    query = """declare namespace n = "urn:n"; declare variable $k external; declare variable $v external;
+        count(//a), //n:b, (for $a in //a order by $a/@k descending return $a)[1], //a[@k = $k] = $v"""
+    value = tmp_path / "value"
+    value.write_text("x")
+    ended = heptox_ended("eval", query, document, other, "--bind", "k=1", "--bind", f"v=@{value}", "--explain")
+    items = [
+        "2",
+        '<a k="2">y &lt; z</a>',
+        "true()",
+        "1",
+        '<n:b xmlns:n="urn:n"/>',
+        '<a xmlns:n="urn:n" k="3">x</a>',
+        "false()",
+    ]
+    assert (ended.code, ended.out.splitlines()) == (0, items)
+    explained, times = ended.err.splitlines()
+    assert explained.startswith("by Saxon: <text>:1:1: HX3002 ")
+    assert re.sub(r"[\d.]+", "0", times) == "read 0 ms, Saxon 0 ms"
+    ended = heptox_ended("eval", query, document, "--bind", "k=1", "--bind", "x=2")
+    assert (ended.code, ended.err) == (1, "HX3008 the query declares no external variable $x (declared: $k, $v)\n")
+    ended = heptox_ended("eval", query, document, "--bind", "k=1")
+    assert (ended.code, "HX3008" in ended.err, "$v" in ended.err) == (1, True, True)
+
+
+def test_saxon_has_all_documents_as_the_collection(document: Path) -> None:
+    ended = heptox_ended("eval", "count(collection()//a), count(collection() | collection())", document, document)
+    assert (ended.code, ended.out.splitlines()) == (0, ["4", "2"])
+    ended = heptox_ended("eval", "let $all := fn:collection#0 return count($all()/r)", document, document, "--together")
+    assert (ended.code, ended.out) == (0, "2\n")
+    ended = heptox_ended("eval", "--together", "//a", document)
+    assert (ended.code, ended.out, "XPDY0002" in ended.err) == (1, "", True)
+
+
+def test_a_query_that_needs_no_document() -> None:
+    assert heptox_ended("eval", "1 + 1").out == "2\n"
+    ended = heptox_ended("eval", "//a")
+    assert (ended.code, "no document is given" in ended.err) == (2, True)
+    ended = heptox_ended("eval", "declare function local:f($n) { local:f($n) }; local:f(1)", "--timeout", "0.2")
+    assert (ended.code, ended.out, "HX6018" in ended.err) == (1, "", True)
 
 
 def test_a_query_file_is_named_in_its_faults(document: Path, tmp_path: Path) -> None:

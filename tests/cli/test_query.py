@@ -70,6 +70,29 @@ def test_the_query_may_come_from_standard_input_and_the_peer_from_the_environmen
     assert [line.split("  ")[0] for line in ended.err.splitlines()[2:]] == [BOSTON.name]
 
 
+def test_ones_own_peer_answers_any_xquery_over_its_own_documents(hospitals: Network) -> None:
+    query = "for $p in //Patient group by $n := string($p/Name) order by $n return $n"
+    at = ("--peer", hospitals.path(MONTREAL))
+    ended = heptox_ended("query", *at, "--hops", "0", "--explain", query)
+    assert ended.code == 0
+    names = heptox_ended("query", *at, "--hops", "0", "data(//Patient/Name)").out.splitlines()
+    assert list(map(json.loads, ended.out.splitlines())) == sorted(map(json.loads, names))
+    lines = [line.strip() for line in ended.err.splitlines()]
+    assert lines[1:3] == [query, "by Saxon: <text>:1:21: HX3002 clause group by is outside the query fragment"]
+    assert lines[3] == f"the answer is complete: {len(ended.out.splitlines())} items"
+    assert [line.split("  ")[0] for line in lines[5:]] == [MONTREAL.name]
+    assert heptox_ended("query", *at, "--hops", "0", "//Patient ! 1").out == "1\n"
+    for arguments, code, message in (
+        ((query,), 1, " HX3002 "),
+        (("--hops", "1", query), 1, " HX3002 "),
+        (("--hops", "0", "count(//Patient) +"), 1, "<text>:1:"),
+        (("--hops", "0", "count(//Patient) div 0"), 1, "<text>:1:7: HX6017 FOAR0001: "),
+        (("--hops", "0", "--timeout", "1", "declare function local:f($n) { local:f($n) }; local:f(1)"), 3, "HX6018"),
+    ):
+        ended = heptox_ended("query", *at, *arguments)
+        assert (ended.code, ended.out, message in ended.err) == (code, "", True), (arguments, ended)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -260,12 +260,14 @@ async def want_the_same_for_many(relay: Relay) -> None:
     await relay.say(Unsubscribe(FAR))
 
 
-@pytest.mark.parametrize("much", [want_much, announce_much, want_and_want_no_more, want_the_same_for_many])
+@pytest.mark.parametrize(
+    ("much", "links"), [(want_much, 2), (announce_much, 1), (want_and_want_no_more, 2), (want_the_same_for_many, 1)]
+)
 def test_what_a_neighbour_makes_a_peer_keep_ends_with_its_link(
-    victim: Victim, much: Callable[[Relay], Awaitable[None]]
+    victim: Victim, much: Callable[[Relay], Awaitable[None]], links: int
 ) -> None:
     async def attack() -> None:
-        for _ in range(2):
+        for _ in range(links):
             async with agreed(victim, Relay) as relay:
                 assert isinstance(relay, Relay)
                 await relay.say(Hello())

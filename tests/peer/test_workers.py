@@ -12,7 +12,7 @@ import trio
 import trio.testing
 
 from heptox.errors import Fault, MappingError, PeerError
-from heptox.peer.process.workers import MEMORY, RESULT_BYTES, Workers, open_workers
+from heptox.peer.process.workers import READING, Workers, open_workers
 from tests.peer.networks import run
 
 
@@ -60,8 +60,8 @@ def test_results_and_errors_come_back() -> None:
     "costly",
     [
         pytest.param((endless,), id="processor"),
-        pytest.param((used, MEMORY * 3 // 2), id="memory"),
-        pytest.param((large, RESULT_BYTES), id="result"),
+        pytest.param((used, READING.memory * 3 // 2), id="memory"),
+        pytest.param((large, READING.result_bytes), id="result"),
         pytest.param((os.abort,), id="crash"),
     ],
 )

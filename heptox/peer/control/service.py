@@ -12,9 +12,9 @@ from pathlib import Path
 import trio
 
 from heptox import __version__
-from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.errors import Fault, GrammarError, HeptoxError, PeerError
 from heptox.feed import FeedLog
-from heptox.grammar import Expression, check_names, encode_query, parse_query, print_query
+from heptox.grammar import check_names, encode_query, parse_query, print_query
 from heptox.matching import Broker
 from heptox.peer.acquaintance.acquaintances import Acquaintances
 from heptox.peer.acquaintance.acquainting import request_models
@@ -43,6 +43,7 @@ from heptox.peer.models.control import (
 from heptox.peer.process.supervision import failures
 from heptox.peer.process.workers import Working
 from heptox.peer.query.events import Conclude, Deliver, Neighbour
+from heptox.peer.query.own_evaluation import OwnEvaluation
 from heptox.peer.record.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.wire.mapping_requests import PROTOCOL as MAPPING_PROTOCOL
@@ -51,7 +52,7 @@ from heptox.peer.wire.offers import PROTOCOL
 from heptox.peer.wire.standing import Side
 from heptox.peer.wire.transport import OLD_FEED, Transport
 from heptox.schema import SchemaTree
-from heptox.store import Store
+from heptox.store import Store, XQuery
 
 
 @dataclass(slots=True)
@@ -86,6 +87,7 @@ class PeerService:
         answering: Answering,
         recorder: Recorder,
         workers: Working,
+        own: OwnEvaluation,
     ) -> None:
         self.folder = folder = opened.folder
         self.transport = transport
@@ -93,6 +95,7 @@ class PeerService:
         self.recorder = recorder
         self.stopping = trio.Event()
         self.answering = answering
+        self._own = own
         self._writing = trio.Lock()
         self._store = opened.store
         self._exports = opened.exports
@@ -256,7 +259,7 @@ class PeerService:
 
         Raises :class:`PeerError` (HX7069) when none of that id is in flight.
         """
-        if not self.runner.cancel(query):
+        if not (self.runner.cancel(query) or self._own.cancel(query)):
             raise PeerError(Fault("HX7069", f"no query {query} is in flight", hint="`heptox peer status` lists them"))
 
     async def examine(self) -> list[Finding]:
@@ -304,18 +307,8 @@ class PeerService:
             self.recorder.own(query, question.query, conclusion, trio.current_time() - began, refusal)
 
     async def _ask(self, query: str, question: QuestionRequest) -> AsyncGenerator[Deliver | Conclude, None]:
-        settings = self.folder.settings
-        expression = await trio.to_thread.run_sync(self._read, question, self.worded())
+        parts = await self._parts(query, question)
         self.recorder.own_asked(query, question.query)
-        parts = self.runner.ask(
-            encode_query(expression),
-            print_query(expression),
-            hops=settings.hops if question.hops is None else question.hops,
-            seconds=settings.timeout if question.timeout is None else question.timeout,
-            budget=settings.budget,
-            explain=question.explain,
-            query=query,
-        )
         self._in_flight[query] = flying = InFlight(question.query)
         try:
             async with aclosing(parts):
@@ -326,6 +319,29 @@ class PeerService:
         finally:
             del self._in_flight[query]
 
+    async def _parts(self, query: str, question: QuestionRequest) -> AsyncGenerator[Deliver | Conclude, None]:
+        """What answers a query: peers, or Saxon where it leaves the fragment and does not leave this peer."""
+        settings = self.folder.settings
+        hops = settings.hops if question.hops is None else question.hops
+        seconds = settings.timeout if question.timeout is None else question.timeout
+        try:
+            expression = await trio.to_thread.run_sync(parse_query, question.query, question.file)
+        except GrammarError as error:
+            if hops != 0:
+                raise
+            asked = XQuery(question.query, (), question.file, characters=settings.budget)
+            return self._own.ask(query, asked, error, seconds=seconds, explain=question.explain)
+        await trio.to_thread.run_sync(check_names, expression, SchemaTree(self.schema), *self.worded())
+        return self.runner.ask(
+            encode_query(expression),
+            print_query(expression),
+            hops=hops,
+            seconds=seconds,
+            budget=settings.budget,
+            explain=question.explain,
+            query=query,
+        )
+
     def worded(self) -> list[SchemaTree]:
         """The trees of this peer's schema on which its mappings draw boxes: tags may be there that are not declared."""
         sides = [
@@ -334,12 +350,6 @@ class PeerService:
             if known.mapping is not None
         ]
         return [tree for tree in sides if tree.boxes]
-
-    def _read(self, question: QuestionRequest, worded: list[SchemaTree]) -> Expression:
-        """The query, of whose names this peer's schema has all: called in a thread."""
-        expression = parse_query(question.query, question.file)
-        check_names(expression, SchemaTree(self.schema), *worded)
-        return expression
 
 
 def _size(file: Path) -> int:

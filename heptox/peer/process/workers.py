@@ -13,6 +13,7 @@ import resource
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, TypeVarTuple, cast
 
@@ -21,15 +22,28 @@ import trio_parallel  # type: ignore[import-untyped]
 
 from heptox.errors import Fault, HeptoxError, PeerError
 
-PROCESSOR_SECONDS: Final = 5
-"""Seconds of a processor that a piece of work may take."""
-CLOCK_SECONDS: Final = 120.0
-"""Seconds after which it is given up, a process that has to start for it included. Work waits for nothing but the
-processor, which others may use: this only ends what hangs."""
-MEMORY: Final = 2**30
-"""Bytes that it may take besides those with which its process starts."""
-RESULT_BYTES: Final = 16 * 2**20
-"""Bytes of a result at most, pickled."""
+
+@dataclass(frozen=True, slots=True)
+class WorkLimits:
+    """What a piece of work may cost.
+
+    ``processor_seconds`` are those of a processor; after ``clock_seconds`` it is given up, a process that has to start
+    for it included: where work waits for nothing but the processor, which others may use, this only ends what hangs.
+    ``memory`` is in bytes, besides those with which its process starts: private memory that can be written. What is
+    reserved only, as by Saxon, is not counted. ``result_bytes`` are those of a result, pickled.
+    """
+
+    processor_seconds: int
+    clock_seconds: float
+    memory: int
+    result_bytes: int
+
+    def __str__(self) -> str:
+        return f"{self.processor_seconds} s of the processor or {self.memory // 2**30} GB of memory"
+
+
+READING: Final = WorkLimits(processor_seconds=5, clock_seconds=120.0, memory=2**30, result_bytes=16 * 2**20)
+"""What it may cost to read what strangers send."""
 WORKERS: Final = 2
 """Processes at most."""
 CLOSING_SECONDS: Final = 1.0
@@ -59,50 +73,56 @@ class Working(Protocol):
 class Workers:
     """Processes that are started when there is work, and again when one was killed."""
 
-    def __init__(self, context: trio_parallel.WorkerContext) -> None:
+    def __init__(self, context: trio_parallel.WorkerContext, limits: WorkLimits) -> None:
         self._context = context
+        self._limits = limits
         self._limiter = trio.CapacityLimiter(WORKERS)
 
     async def run(self, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
         """As :meth:`Working.run`."""
         async with self._limiter:
-            with trio.move_on_after(CLOCK_SECONDS):
+            with trio.move_on_after(self._limits.clock_seconds):
                 return await self._result(function, arguments)
-            raise _too_much()
+            raise self._too_much()
 
     async def _result(self, function: Callable[[*Ts], T], arguments: tuple[*Ts]) -> T:
         try:
             done: bytes | None = await self._context.run_sync(
-                _work, function, arguments, kill_on_cancel=True, limiter=nullcontext()
+                _work, self._limits, function, arguments, kill_on_cancel=True, limiter=nullcontext()
             )
         except trio_parallel.BrokenWorkerError:
-            raise _too_much() from None
+            raise self._too_much() from None
         except OSError as error:
             raise PeerError(Fault("HX7100", f"no process can be started to read it: {error.strerror}")) from None
-        if done is None or len(done) > RESULT_BYTES:
-            raise _too_much()
+        if done is None or len(done) > self._limits.result_bytes:
+            raise self._too_much()
         result = await trio.to_thread.run_sync(pickle.loads, done)
         if isinstance(result, HeptoxError):
             raise result
         return cast(T, result)
 
+    def _too_much(self) -> PeerError:
+        return PeerError(Fault("HX7100", f"to read it takes more than {self._limits}"))
+
 
 @asynccontextmanager
-async def open_workers() -> AsyncIterator[Workers]:
+async def open_workers(limits: WorkLimits = READING) -> AsyncIterator[Workers]:
     """Workers for as long as the context is open; none is started before there is work, or outlives the context."""
+    failure: BaseException | None = None
     try:
         # Spawned: a process that is forked beside threads may find their locks held.
         async with trio_parallel.open_worker_context(
             retire=_has_grown, grace_period=CLOSING_SECONDS, worker_type=trio_parallel.WorkerType.SPAWN
         ) as context:
-            yield Workers(context)
+            try:
+                yield Workers(context, limits)
+            except BaseException as error:
+                failure = error
+                raise
     except trio_parallel.BrokenWorkerError as error:
         _log.info("a worker did not end by itself: %s", error)
-
-
-def _too_much() -> PeerError:
-    limits = f"{PROCESSOR_SECONDS} s of the processor or {MEMORY // 2**30} GB of memory"
-    return PeerError(Fault("HX7100", f"to read it takes more than {limits}"))
+        if failure is not None:  # which the other has taken the place of
+            raise failure from None
 
 
 # -- in the worker's process -----------------------------------------------------------------------------------------
@@ -111,12 +131,12 @@ _started: int | None = None
 """Bytes of memory before the first piece of work."""
 
 
-def _work(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes | None:
+def _work(limits: WorkLimits, function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes | None:
     """The pickled result of a function, or the error of heptox that it raises; ``None`` when it has taken too much.
 
     A process that takes too much of the processor is ended by the system.
     """
-    _limit()
+    _limit(limits)
     try:
         try:
             result = function(*arguments)
@@ -125,19 +145,19 @@ def _work(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes | N
         done = pickle.dumps(result)
     except (MemoryError, RecursionError):
         return None
-    return done if len(done) <= RESULT_BYTES else None
+    return done if len(done) <= limits.result_bytes else None
 
 
-def _limit() -> None:
+def _limit(limits: WorkLimits) -> None:
     """Let the process go on for one piece of work."""
     global _started
     used = int(time.process_time()) + 1
-    _soften(resource.RLIMIT_CPU, used + PROCESSOR_SECONDS)
+    _soften(resource.RLIMIT_CPU, used + limits.processor_seconds)
     _soften(resource.RLIMIT_CORE, 0)
     if _started is None:
         _started = _memory()
         if _started:  # elsewhere than on Linux the clock limits it alone
-            _soften(resource.RLIMIT_AS, _started + MEMORY)
+            _soften(resource.RLIMIT_DATA, _started + limits.memory)
 
 
 def _soften(which: int, limit: int) -> None:
@@ -146,9 +166,9 @@ def _soften(which: int, limit: int) -> None:
 
 
 def _memory() -> int:
-    """Bytes of the process's address space; 0 where the system does not say."""
+    """Bytes of the process's data; 0 where the system does not say."""
     try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
 

@@ -6,7 +6,9 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from heptox.errors import Fault, PeerError
 from heptox.peer.wire.messages import ITEM_COST, ITEM_LIMIT, PATH_LIMIT
+from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,20 @@ class Limits:
     def __post_init__(self) -> None:
         if not 0 <= self.hops < PATH_LIMIT:
             raise ValueError(f"hops must be from 0 to {PATH_LIMIT - 1}")
+
+    def check(self, hops: int, seconds: float, budget: int) -> None:
+        """Raise :class:`PeerError` (HX7021) where bounds that a user gives a query are out of range."""
+        faults = [
+            Fault("HX7021", f"{value} {what} are out of range", hint=f"from {least} to {limit}")
+            for what, value, least, limit in (
+                ("hops", hops, 0, self.hops),
+                ("seconds", seconds, LEAST_TIMEOUT, MOST_TIMEOUT),
+                ("bytes of budget", budget, 1, self.budget),
+            )
+            if not least <= value <= limit
+        ]
+        if faults:
+            raise PeerError(faults)
 
 
 def digest_of(item: str) -> bytes:

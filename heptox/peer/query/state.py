@@ -62,7 +62,6 @@ from heptox.peer.wire.messages import (
     peers_of,
 )
 from heptox.printable import printable
-from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
 
 
 class PeerState:
@@ -163,9 +162,7 @@ class PeerState:
     def _ask(self, event: Asked) -> None:
         if event.query in self._own:
             raise PeerError(Fault("HX7020", f"the query {event.query} is under way"))
-        faults = _out_of_range(event, self.limits)
-        if faults:
-            raise PeerError(faults)
+        self.limits.check(event.hops, event.seconds, event.budget)
         path = (Hop(self.peer, self.name),)
         milliseconds = int(event.seconds * 1000)
         query = Query(event.query, self.peer, event.body, path, event.hops, milliseconds, event.budget, event.explain)
@@ -343,16 +340,3 @@ class PeerState:
         elif admitted:
             self._out.append(Deliver(arrival.query.query, origin, *arrival.deliver(admitted)))
         return len(admitted), excess
-
-
-def _out_of_range(event: Asked, limits: Limits) -> list[Fault]:
-    """What is wrong with the bounds that a user gives a query."""
-    return [
-        Fault("HX7021", f"{value} {what} are out of range", hint=f"from {least} to {limit}")
-        for what, value, least, limit in (
-            ("hops", event.hops, 0, limits.hops),
-            ("seconds", event.seconds, LEAST_TIMEOUT, MOST_TIMEOUT),
-            ("bytes of budget", event.budget, 1, limits.budget),
-        )
-        if not least <= value <= limit
-    ]

@@ -1,0 +1,45 @@
+"""Queries that Saxon answers, each in a process that has limits, and is killed at the query's deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import trio
+
+from heptox.errors import Fault, PeerError, StoreError
+from heptox.peer.process.workers import Working, WorkLimits, open_workers
+from heptox.store import XQuery, evaluate_xquery
+
+EVALUATING: Final = WorkLimits(processor_seconds=86_400, clock_seconds=86_400.0, memory=2 * 2**30, result_bytes=2**29)
+"""What the evaluation of a query may cost: each has a deadline of its own."""
+
+
+async def evaluated(workers: Working, question: XQuery, seconds: float) -> tuple[str, ...]:
+    """The items of a question's answer, by one of the workers for :data:`EVALUATING`.
+
+    Raises as :func:`heptox.store.evaluate_xquery`, and :class:`StoreError`: HX6018 when it takes more than ``seconds``,
+    HX6019 when its process ends, which is for want of memory.
+    """
+    with trio.move_on_after(seconds):
+        try:
+            return await workers.run(evaluate_xquery, question, seconds)
+        except PeerError:
+            message = f"to evaluate the query takes more than {EVALUATING.memory // 2**30} GB of memory"
+            hint = "ask for less at once"
+            raise StoreError(Fault("HX6019", message, file=question.file, hint=hint)) from None
+    message = "to evaluate the query takes longer than it may"
+    raise StoreError(Fault("HX6018", message, file=question.file, hint="--timeout gives it more time"))
+
+
+def evaluated_once(questions: Iterable[XQuery], seconds: float) -> list[str]:
+    """The items of the answers of some questions, by a process of its own for all of them, which take so many
+    ``seconds`` in all. Raises as :func:`evaluated`."""
+
+    async def asked() -> list[str]:
+        ends = trio.current_time() + seconds
+        async with open_workers(EVALUATING) as workers:
+            answers = [await evaluated(workers, each, ends - trio.current_time()) for each in questions]
+        return [item for answer in answers for item in answer]
+
+    return trio.run(asked)

@@ -1,0 +1,182 @@
+"""Queries that reach for what is no document, or for all of the machine: each is refused, bounded, or harmless."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from heptox.errors import HeptoxError
+from heptox.peer.process.evaluating import EVALUATING, evaluated
+from heptox.peer.process.workers import Workers, open_workers
+from heptox.store import XQuery
+from tests.peer.networks import run
+
+SECONDS: Final = 300.0
+"""Time enough for what ends by itself, on any machine."""
+MOMENT: Final = 0.5
+"""The time for what does not."""
+SECRET: Final = "the-secret-of-the-test"
+DOCUMENT: Final = "<r><a>1</a></r>"
+
+
+XSLT: Final = "http://www.w3.org/1999/XSL/Transform"
+
+
+def stylesheet(body: str) -> str:
+    """A query that transforms by a stylesheet with such a body."""
+    text = f'<xsl:stylesheet version="3.0" xmlns:xsl="{XSLT}">{body}</xsl:stylesheet>'
+    return f'transform(map{{"stylesheet-node": {text}, "initial-template": QName("{XSLT}", "initial-template")}})'
+
+
+def template(body: str) -> str:
+    """A query that transforms by such a template."""
+    return stylesheet(f'<xsl:template name="xsl:initial-template">{body}</xsl:template>')
+
+
+BOMB: Final = '<!ENTITY e0 "xxxxxxxxxx">' + "".join(
+    f'<!ENTITY e{number} "{f"&amp;e{number - 1};" * 10}">' for number in range(1, 12)
+)
+ENDLESS: Final = "declare function local:f($n) { local:f($n + 1) }; local:f(1)"
+
+REFUSED: Final = {
+    "a document by its name": "doc('@FILE')",
+    "a document by its URI": "doc('file://@FILE')",
+    "whether there is one": "if (doc-available('file://@FILE')) then error() else doc('file:@FILE')",
+    "a text": "unparsed-text('file://@FILE')",
+    "lines of a text": "unparsed-text-lines('@FILE')",
+    "JSON": "json-doc('file://@FILE')",
+    "a collection of files": "collection('file://@FOLDER?select=*')",
+    "a collection of an archive": "collection('jar:file://@FOLDER/x.jar!/')",
+    "names in a collection": "uri-collection('file://@FOLDER')",
+    "the network": "doc('http://127.0.0.1:9/')",
+    "the network by TLS": "unparsed-text('https://127.0.0.1:9/')",
+    "a resource of Saxon's": "unparsed-text('classpath:net/sf/saxon/data/entities.dtd')",
+    "a module": "import module namespace m = 'urn:m' at 'file://@FILE'; 1",
+    "a module without its place": "import module namespace m = 'urn:m'; 1",
+    "a schema": "import schema 'urn:s' at 'file://@FILE'; 1",
+    "a module that is loaded": "load-xquery-module('urn:m', map{'location-hints': 'file://@FILE'})",
+    "a function of Java's": "declare namespace r = 'java:java.lang.Runtime'; r:getRuntime()",
+    "a function of Java's by its name": "Q{java:java.lang.System}getenv()",
+    "an extension that evaluates": "Q{http://saxon.sf.net/}evaluate('1')",
+    "an extension that reads": "Q{http://expath.org/ns/file}read-text('@FILE')",
+    "an external function": "declare function local:f() external; local:f()",
+    "an external entity": "parse-xml('<!DOCTYPE a [<!ENTITY e SYSTEM \"file://@FILE\">]><a>&amp;e;</a>')",
+    "a DTD": "parse-xml('<!DOCTYPE a SYSTEM \"file://@FILE\"><a/>')",
+    "an external entity in a document in a URI": (
+        "doc('data:application/xml,%3C!DOCTYPE%20a%20[%3C!ENTITY%20e%20SYSTEM%20\"file://@FILE\"%3E]%3E%3Ca%3E%26e;%3C/a%3E')"
+    ),
+    "an inclusion": "transform(map{'stylesheet-location': 'file://@FILE'})",
+    "a stylesheet's import": stylesheet("<xsl:import href='file://@FILE'/>"),
+    "a stylesheet's document()": template(
+        "{{document('file://@FILE')}}".replace("{{", '<xsl:copy-of select="').replace("}}", '"/>')
+    ),
+    "a stylesheet's stream": template(
+        "<xsl:source-document href='file://@FILE'><xsl:copy-of select='.'/></xsl:source-document>"
+    ),
+    "a parsed stylesheet": "transform(map{'stylesheet-text': unparsed-text('file://@FILE')})",
+}
+"""Queries that are an error."""
+
+BOUNDED: Final = {
+    "recursion": "declare function local:f($n) { 1 + local:f($n + 1) }; local:f(1)",
+    "a long range": "1 to 10000000000",
+    "a range of items": "(1 to 2000000000) ! <a/>",
+    "a text that doubles": "string-length(fold-left(1 to 60, 'ab', function($s, $n) { $s || $s }))",
+    "an array": "array:size(array:join((1 to 400000000) ! [string(.)]))",
+    "entities": f"string-length(parse-xml('<!DOCTYPE a [{BOMB}]><a>&amp;e11;</a>'))",
+    "a large element": "<a>{(1 to 500000000) ! <b>{.}</b>}</a>",
+    "a large answer": "(1 to 20000) ! string-join((1 to 1000) ! 'abc')",
+}
+"""Queries that are an error, or for which the process ends."""
+
+ENDLESS_ONES: Final = {
+    "a loop": ENDLESS,
+    "a product": "count(for $a in 1 to 1000000, $b in 1 to 1000000 where $a * $b = -1 return $a)",
+    "a pattern": "every $n in 1 to 1000000 satisfies not(matches(string-join((1 to $n) ! 'a') || '!', '^(a|aa)+$'))",
+    "a stylesheet's loop": template(
+        "<xsl:iterate select='1 to 100000000000'><xsl:sequence select='()'/></xsl:iterate>"
+    ),
+}
+"""Queries that are given up."""
+
+HARMLESS: Final = {
+    "the environment": ("available-environment-variables(), environment-variable('HEPTOX_SECRET')", ()),
+    "the working directory": ("static-base-uri()", ('"http://query.invalid/"',)),
+    "a trace": ("trace('spoken', 'spoken')", ('"spoken"',)),
+    "a message": (template("<xsl:message>spoken</xsl:message>") + " ! 1", ("1",)),
+    "a text in a URI": ("unparsed-text('data:text/plain,abc')", ('"abc"',)),
+    "whether a file is there": (
+        "doc-available('file://@FILE'), unparsed-text-available('@FILE')",
+        ("false()", "false()"),
+    ),
+    "a result that is written": (
+        template("<xsl:result-document href='file://@FOLDER/written'><b/></xsl:result-document>") + " ! 'done'",
+        ('"done"',),
+    ),
+}
+"""Queries that are answered, and have reached nothing."""
+
+
+SMALL: Final = replace(EVALUATING, memory=192 * 2**20)
+"""As a peer has it, but that the memory is soon used up."""
+
+
+def asked(texts: dict[str, str], folder: Path, check: Callable[[Workers, str, str], Awaitable[None]]) -> None:
+    """Let one warm worker answer all of them."""
+    file = folder / "secret.xml"
+    file.write_text(f"<secret>{SECRET}</secret>")
+
+    async def all_of_them() -> None:
+        async with open_workers(SMALL) as workers:
+            for name, text in texts.items():
+                await check(workers, name, text.replace("@FILE", str(file)).replace("@FOLDER", str(folder)))
+
+    run(all_of_them)
+    assert [each.name for each in folder.iterdir()] == ["secret.xml"]
+
+
+async def answer(workers: Workers, text: str, seconds: float = SECONDS) -> tuple[str, ...] | str:
+    """The items, or the code of the error."""
+    try:
+        return await evaluated(workers, XQuery(text, (DOCUMENT,), characters=1_000_000), seconds)
+    except HeptoxError as error:
+        assert SECRET not in str(error)
+        return error.faults[0].code
+
+
+def test_nothing_is_reached_but_documents(tmp_path: Path) -> None:
+    async def check(workers: Workers, name: str, text: str) -> None:
+        assert await answer(workers, text) in ("HX3007", "HX6017"), name
+
+    asked(REFUSED, tmp_path, check)
+
+
+def test_what_needs_too_much_is_an_error_and_the_next_query_is_answered(tmp_path: Path) -> None:
+    async def check(workers: Workers, name: str, text: str) -> None:
+        assert await answer(workers, text) in ("HX6007", "HX6017", "HX6019"), name
+        assert await answer(workers, "count(//a)") == ("1",), name
+
+    asked(BOUNDED, tmp_path, check)
+
+
+def test_what_does_not_end_is_ended(tmp_path: Path) -> None:
+    async def check(workers: Workers, name: str, text: str) -> None:
+        assert await answer(workers, text, MOMENT) == "HX6018", name
+
+    asked(ENDLESS_ONES, tmp_path, check)
+
+
+def test_what_is_answered_has_reached_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEPTOX_SECRET", SECRET)
+
+    async def check(workers: Workers, name: str, text: str) -> None:
+        assert await answer(workers, text) == HARMLESS[name][1], name
+
+    asked({name: text for name, (text, _) in HARMLESS.items()}, tmp_path, check)
+    assert capfd.readouterr() == ("", "")
