@@ -41,13 +41,13 @@ def measured(
     gc.collect()
     begin = process_time()
     index.add_many(enumerate(subscriptions[:number]))
-    building, roots, index.decided = process_time() - begin, index.root_count, 0
+    building, roots, index.decided = process_time() - begin, len(index.roots), 0
     further = range(number, min(len(subscriptions), number + CHANGES))
     adding = _milliseconds(lambda each: index.add(each, subscriptions[each]), further)
     decisions = index.decided / max(len(further), 1)
     random = Random(number)
     removing = _milliseconds(index.remove, random.sample(range(number), CHANGES))
-    chosen = random.sample(index.roots, min(CHANGES, index.root_count // 2))
+    chosen = random.sample(index.roots, min(CHANGES, len(index.roots) // 2))
     removing_roots = _milliseconds(index.remove, [each for each in chosen if index.parent(each) is None])
     return Measured(number, roots, building, adding, removing, removing_roots, decisions)
 

@@ -164,11 +164,6 @@ class CoveringIndex(Generic[Id]):
         """The ids of those that are to be forwarded."""
         return tuple(member.id for member in self._roots)
 
-    @property
-    def root_count(self) -> int:
-        """How many roots there are."""
-        return len(self._roots)
-
     def parent(self, identity: Id) -> Id | None:
         """What covers a subscription that is no root; ``None`` for a root. Raises ``KeyError``."""
         member = self._by_id[identity]

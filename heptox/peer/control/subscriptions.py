@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from heptox.errors import Fault, PeerError
-from heptox.matching import (
-    Publication,
-)
+from heptox.matching import Publication
 from heptox.peer.control.client import Client, not_running
 from heptox.peer.feed.folder_subscriptions import (
     FolderSubscriptions,
