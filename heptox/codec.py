@@ -369,16 +369,17 @@ class Messages(Generic[_Message]):
         kind = self._kinds[type(message)]
         return pack(kind, self._records[kind].write(message))
 
-    def decode(self, encoded: bytes) -> _Message:
+    def decode(self, encoded: bytes, *, counted: bool = False) -> _Message:
         """The message in CBOR bytes; raises as :meth:`unpack`. No other exception."""
-        return self.read(self.unpack(encoded))
+        return self.read(self.unpack(encoded, counted=counted))
 
-    def unpack(self, encoded: bytes) -> dict[str, Any]:
-        """The plain fields in CBOR bytes, of a version and a kind that are known.
+    def unpack(self, encoded: bytes, *, counted: bool = False) -> dict[str, Any]:
+        """The plain fields in CBOR bytes, of a version and a kind that are known; ``counted``: :func:`is_quick` says
+        that there are few.
 
         Raises :class:`PeerError`: HX7002 malformed, HX7003 unknown version or kind, HX7004 too long.
         """
-        values = unpack(encoded, self._values, self._depth)
+        values = unpack(encoded, None if counted else self._values, self._depth)
         if values["kind"] not in self._records:
             hint = f"one of {', '.join(self._records)}"
             raise PeerError(Fault("HX7003", f"message kind {values['kind']!r} is unknown", hint=hint))
@@ -411,14 +412,15 @@ def pack(kind: str, values: Mapping[str, Any]) -> bytes:
     return encoded
 
 
-def unpack(encoded: bytes, values: int, depth: int) -> dict[str, Any]:
-    """The plain values of a message, of so many ``values`` and so deep at most, with its kind.
+def unpack(encoded: bytes, values: int | None, depth: int) -> dict[str, Any]:
+    """The plain values of a message, with its kind, so many ``values`` unless they are counted, and so deep, at most.
 
     Raises :class:`PeerError`: HX7002 malformed, HX7003 unknown version, HX7004 too long. No other exception.
     """
     if len(encoded) > MESSAGE_LIMIT:
         raise PeerError(Fault("HX7004", f"a message of {len(encoded)} bytes is longer than {MESSAGE_LIMIT}"))
-    _check_plain(encoded, values)
+    if values is not None:
+        _check_plain(encoded, values)
     try:
         plain = cbor2.loads(encoded, max_depth=depth, allow_indefinite=False, allow_duplicate_keys=False)
     except (cbor2.CBORError, ValueError, OverflowError, RecursionError) as error:
@@ -435,10 +437,9 @@ def unpack(encoded: bytes, values: int, depth: int) -> dict[str, Any]:
 
 
 def is_quick(encoded: bytes) -> bool:
-    """Whether a message is decoded in some milliseconds; raises as :func:`unpack`."""
-    if len(encoded) <= AT_ONCE:
-        return True
-    return len(encoded) <= LONG_AT_ONCE and _values(encoded, SHORT_VALUES) <= SHORT_VALUES
+    """Whether a message is decoded in some milliseconds: its values are counted then; raises as :func:`unpack`."""
+    most = AT_ONCE if len(encoded) <= AT_ONCE else SHORT_VALUES  # a value takes a byte at least
+    return len(encoded) <= LONG_AT_ONCE and _values(encoded, most) <= most
 
 
 def _check_plain(encoded: bytes, most: int = VALUES_LIMIT) -> None:

@@ -15,18 +15,17 @@ _PARSER: Final = "http://saxon.sf.net/feature/parserProperty?uri="
 _ORACLE: Final = "http://www.oracle.com/xml/jaxp/properties/"
 _UNLIMITED: Final = {
     f"{_PARSER}{prefix}{limit}": "0"
-    for prefix, limit in (
-        ("jdk.xml.", "maxElementDepth"),
-        ("jdk.xml.", "elementAttributeLimit"),
-        ("jdk.xml.", "maxXMLNameLimit"),
-        ("jdk.xml.", "maxGeneralEntitySizeLimit"),
-        ("jdk.xml.", "totalEntitySizeLimit"),
-        (_ORACLE, "maxGeneralEntitySizeLimit"),
-        (_ORACLE, "totalEntitySizeLimit"),
+    for prefix in ("jdk.xml.", _ORACLE)
+    for limit in (
+        "maxGeneralEntitySizeLimit",
+        "totalEntitySizeLimit",
+        "maxElementDepth",
+        "elementAttributeLimit",
+        "maxXMLNameLimit",
     )
 }
-"""Its parser stops at some 100,000 references to entities, ``&amp;`` included, at 100 elements within each other and at
-200 attributes; what is bounded was bounded before."""
+"""Its parser stops at some 100,000 references to entities, ``&amp;`` included, at 100 elements in each other, 200
+attributes of one, and names of 1,000 characters; what is bounded was bounded before."""
 
 
 def confined_processor(*, data: bool = False) -> PySaxonProcessor:

@@ -17,7 +17,7 @@ from heptox.errors import InputError
 from tests.cluster.scripts import QUICK
 from tests.peer.daemons import starting
 from tests.support.budget import LONG, tries
-from tests.support.shared import MISSING, SHARED, may_be_missing
+from tests.support.shared import MISSING, tells_missing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,7 +99,7 @@ def _skipping() -> Iterator[None]:
     try:
         yield
     except (InputError, OSError) as error:
-        if may_be_missing() and str(SHARED) in str(error):
+        if tells_missing(error):
             pytest.skip(MISSING)
         raise
 

@@ -38,8 +38,8 @@ def test_a_wheel_with_the_oldest_libraries_answers_the_demonstration(tmp_path: P
         assert ended.returncode == 0, ended.stdout + ended.stderr
         return ended.stdout + ended.stderr
 
-    pip = (environment / "bin" / "python", "-m", "pip", "--quiet", "--disable-pip-version-check")
-    run(sys.executable, "-m", "venv", environment)
+    run(sys.executable, "-m", "venv", "--without-pip", environment)
+    pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", environment)
     run(*pip, "wheel", "--no-deps", "--wheel-dir", wheels, project, PIP_CONSTRAINT=str(ROOT / "constraints.txt"))
     (wheel,) = wheels.iterdir()
     run(*pip, "install", "--constraint", oldest, wheel)

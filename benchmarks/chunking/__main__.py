@@ -30,6 +30,7 @@ from benchmarks.chunking.pipeline import Filtered, by_chunker, filtered
 from benchmarks.chunking.plots import draw_deliveries, draw_spreads, draw_times, write_figures
 from benchmarks.chunking.rivals import Cut, Source, Whole, by_expat, by_iterparse, whole
 from benchmarks.chunking.tables import Table
+from heptox.filtering import Version
 from heptox.schema import SchemaGraph
 
 TURNS: Final = 3
@@ -139,8 +140,8 @@ def _pipelines(
 ) -> dict[str, Filtered]:
     """What filtering takes in each place that is asked for."""
     return {
-        f"{scenario.name}, {count:,} filters, {chunks} chunks, {where}": filtered(
-            scenario.document, scenario.schema, several, chunks, where
+        f"{scenario.name}, {count:,} filters, {chunks} chunks, {where}, XPath {given.xpath}": filtered(
+            scenario.document, scenario.schema, several, chunks, where, given.xpath
         )
         for count, several in texts.items()
         for chunks in given.chunks
@@ -182,6 +183,7 @@ def _parser() -> argparse.ArgumentParser:
         shown = ",".join(map(str, chunks))
         command.add_argument("--chunks", type=_numbers, default=chunks, help=f"how many (default {shown})")
         command.add_argument("--where", type=_words, default=where, help="places to filter in: 2 processes,local[2]")
+        command.add_argument("--xpath", type=Version, choices=[*Version], default=Version.ONE, help="for --where")
         command.add_argument("--sharing", action="store_true", help="evaluate what filters have in common once")
         command.add_argument("--seed", type=int, default=0, help="of documents and filters (default 0)")
         sample, which = (20, "20") if run is large else (10**9, "all")

@@ -21,6 +21,7 @@ from heptox.filtering import (
     PlanEvaluator,
     ProcessEvaluator,
     Projection,
+    Version,
     sample_sizes,
 )
 from heptox.schema import SchemaGraph
@@ -47,14 +48,19 @@ class Filtered:
 
 
 def filtered(
-    document: Source, schema: SchemaGraph, filters: Sequence[str], chunks: int | None, where: str = HERE
+    document: Source,
+    schema: SchemaGraph,
+    filters: Sequence[str],
+    chunks: int | None,
+    where: str = HERE,
+    version: Version = Version.ONE,
 ) -> Filtered:
-    """Filter a document: ``where`` is ``N processes``, or the URL of Spark's master.
+    """Filter a document: ``where`` is ``N processes``, or the URL of Spark's master; ``version`` is that of XPath.
 
     Starting is measured with a first document, which is small: processes and Spark get ready when they are needed.
     """
     began = time.perf_counter()
-    filter_set = FilterSet(schema)
+    filter_set = FilterSet(schema, version)
     for number, text in enumerate(filters):
         filter_set.add(number, text)
     with opened(document) as file:

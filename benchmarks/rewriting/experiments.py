@@ -14,7 +14,7 @@ from benchmarks.rewriting.peers import ROUTERS, Given, responses
 from benchmarks.rewriting.routers import Parcel, Router
 from benchmarks.rewriting.schemas import SCHEMAS, global_schema, mappings, schemas
 from benchmarks.rewriting.subscriptions import PATHS, SHAPE, domain_subscriptions
-from heptox.rewriting import Exchange, Publisher, Strategy
+from heptox.rewriting import Publisher, Strategy, Swap
 
 BANDWIDTH: Final = 50.0
 SIZE: Final = 20_000
@@ -132,11 +132,11 @@ class Experiments:
             yield Row("5(c) topology", name, found, "as at 50 Mbit/s" if megabits else "")
 
     def repetition(self) -> Iterator[Row]:
-        """Figure 5(d), with the schemas from which an exchange leads; and with subscriptions that are paths alone."""
+        """Figure 5(d), with the schemas from which a swap leads; and with subscriptions that are paths alone."""
         exchanging = tuple(
             number
             for number, schema in enumerate(schemas())
-            if any(isinstance(operator, Exchange) for operator in schema.operators)
+            if any(isinstance(operator, Swap) for operator in schema.operators)
         )
         for shape, told in ((SHAPE, ""), (PATHS, ", paths alone")):
             network = Network(self._sizes, exchanging, shape)

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.rewriting.schemas import Schema
-from heptox.rewriting import Downgrade, Exchange, Insert, Operator, Publisher, Upgrade
+from heptox.rewriting import Downgrade, Insert, Operator, Publisher, Swap, Upgrade
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def found_again(schemas: Sequence[Schema], publishers: Sequence[Publisher]) -> F
     return Found(undone, again, besides, programs, maps, tuple(reasons), tuple(instead))
 
 
-_MOVING = frozenset(("Insert", "Upgrade", "Downgrade", "Exchange", "Dissolve"))
+_MOVING = frozenset(("Insert", "Upgrade", "Downgrade", "Swap", "Dissolve"))
 
 
 def _kind(operator: Operator) -> str:
@@ -63,7 +63,7 @@ def _identity(operator: Operator) -> Hashable:
             return Upgrade, element, frozenset(children or ())
         case Downgrade(element, children, into):
             return Downgrade, element, frozenset(children), into
-        case Exchange(element, child):
-            return Exchange, element, child
+        case Swap(element, child):
+            return Swap, element, child
         case _:
             return operator

@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from heptox.mapping import Mapping as SchemaMapping, load_mapping
-from heptox.rewriting import Downgrade, Exchange, Insert, Operator, Rename, ToElement, Upgrade
+from heptox.rewriting import Downgrade, Insert, Operator, Rename, Swap, ToElement, Upgrade
 from heptox.schema import Path, SchemaTree, read_dtd
 
 SCHEMAS: Final = 40
 MIX: Final[Mapping[str, int]] = {
-    "Rename": 89, "Insert": 31, "ToElement": 17, "Upgrade": 6, "Downgrade": 3, "Exchange": 2,
+    "Rename": 89, "Insert": 31, "ToElement": 17, "Upgrade": 6, "Downgrade": 3, "Swap": 2,
 }  # fmt: skip
 """How many operators of each kind lead from all the schemas to the global one."""
 
@@ -193,8 +193,8 @@ class _Making:
     def undo(self, kind: str, number: int) -> bool:
         """Undo an operator of a kind, the one of that number of all schemas; false where there is no room for it."""
         match kind:
-            case "Exchange":
-                return self._exchange()
+            case "Swap":
+                return self._swap()
             case "Downgrade":
                 return self._downgrade_into_each() if number < 2 else self._downgrade_into_one()
             case "Upgrade":
@@ -239,13 +239,13 @@ class _Making:
     def _below(self, path: Path) -> tuple[Path, ...]:
         return tuple(child for child in self._nodes if child[:-1] == path and child)
 
-    def _exchange(self) -> bool:
+    def _swap(self) -> bool:
         """Sections stand below each of their instructors."""
         if not self._take(_SECTION, _INSTRUCTOR):
             return False
         self._move(_INSTRUCTOR, _COURSE)
         self._move(_SECTION, _INSTRUCTOR)
-        self._operators.append(lambda places: Exchange(places[_INSTRUCTOR], places[_SECTION]))
+        self._operators.append(lambda places: Swap(places[_INSTRUCTOR], places[_SECTION]))
         return True
 
     def _downgrade_into_each(self) -> bool:

@@ -18,12 +18,12 @@ from typing import Final
 
 from heptox.rewriting import (
     Downgrade,
-    Exchange,
     Insert,
     Operator,
     Program,
     Rename,
     StreamingRewriter,
+    Swap,
     ToElement,
 )
 from heptox.schema import SchemaTree, parse_dtd
@@ -46,7 +46,7 @@ def _below(name: str) -> tuple[str, ...]:
 
 INSERT: Final = Insert(COURSE, ("schedule",), (_below("time"), _below("location")))
 DOWNGRADE: Final = Downgrade(COURSE, (_below("unit"),), _below("instructor"))
-EXCHANGE: Final = Exchange(COURSE, _below("instructor"))
+SWAP: Final = Swap(COURSE, _below("instructor"))
 RENAME: Final = Rename(COURSE, "subject")
 PROGRAMS: Final[dict[str, tuple[Operator, ...]]] = {
     "nothing": (),
@@ -54,8 +54,8 @@ PROGRAMS: Final[dict[str, tuple[Operator, ...]]] = {
     "to element": (ToElement(_below("@code")),),
     "insert": (INSERT,),
     "downgrade": (DOWNGRADE,),
-    "exchange": (EXCHANGE,),
-    "five stacked": (RENAME, ToElement(_below("@code")), INSERT, DOWNGRADE, EXCHANGE),
+    "swap": (SWAP,),
+    "five stacked": (RENAME, ToElement(_below("@code")), INSERT, DOWNGRADE, SWAP),
     "insert at the root": (Insert((), ("faculties",), (("faculty",),)),),
     "downgrade in faculties": (Downgrade(COURSE[:1], (("faculty", "name"),), COURSE[:2]),),
 }

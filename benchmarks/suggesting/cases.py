@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 import heptox.demo
 from heptox.cluster import auction_document
 from heptox.demo.records import records
-from heptox.grammar import Arrow, SchemaPath, parse_arrows
+from heptox.grammar import Arrow, SchemaPath, parse_arrow_lines
 from heptox.mapping import load_mapping
 from heptox.schema import Box, Path, SchemaTree, read_dtd
 from heptox.xml import Document, parse_document, read_document, read_text
@@ -57,7 +57,7 @@ class Case:
 def case(family: str, arrows: FilePath) -> Case:
     """A file of arrows without documents."""
     mapping = load_mapping(arrows)
-    drawn = [each for each in parse_arrows(read_text(arrows)).statements if isinstance(each, Arrow)]
+    drawn = [each for each in parse_arrow_lines(read_text(arrows))[0] if isinstance(each, Arrow)]
     right = frozenset((_absolute(mapping.source, a.source), _absolute(mapping.target, a.target)) for a in drawn)
     boxes: Literal["given", "none"] = "given" if mapping.source.boxes or mapping.target.boxes else "none"
     return Case(family, arrows.stem, mapping.source, mapping.target, right, boxes=boxes)
@@ -96,7 +96,7 @@ def auctions() -> Iterator[Case]:
 def geography(dtd: FilePath) -> Iterator[Case]:
     """The geography that ``dtd`` declares and the same under other words, in both directions."""
     trees = SchemaTree(read_dtd(dtd, "mondial")), SchemaTree(read_dtd(_HERE / "atlas.dtd", "atlas"))
-    drawn = parse_arrows(read_text(_HERE / "mondial-atlas.arrows")).statements
+    drawn = parse_arrow_lines(read_text(_HERE / "mondial-atlas.arrows"))[0]
     right = frozenset(
         (_absolute(trees[0], a.source), _absolute(trees[1], a.target)) for a in drawn if isinstance(a, Arrow)
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heptox.cluster.documents import auction_document
-from heptox.cluster.market import Market
 from heptox.cluster.outcome import Outcome
 from heptox.cluster.plan import TOPOLOGIES, Plan, planned, read_plan
 from heptox.cluster.workload import MAPPINGS, QUERIES, SCHEMAS, XMARK, Edge, neighbours, paths, query
@@ -18,13 +17,13 @@ if TYPE_CHECKING:
     from heptox.cluster.exchange import ExchangeSummary, check_folders, exchange_folder, exchanged
     from heptox.cluster.experiments import EXPERIMENTS, Experiment, experiment_text, write_experiment
     from heptox.cluster.faults import spark_faults
-    from heptox.cluster.filtering import FRAGMENTS, FilteredText, SparkEvaluating, filter_feed, filter_texts
-    from heptox.cluster.matching import NOTIFICATIONS, SubscriptionTables
+    from heptox.cluster.filtering import FilteredText, SparkEvaluating, filter_feed, filter_texts
+    from heptox.cluster.matching import SubscriptionTables
     from heptox.cluster.network import Network, make_network
     from heptox.cluster.relations import Collection
     from heptox.cluster.report import make_report_folder, report_text, report_value, times_value, write_report
     from heptox.cluster.rewriting import match_in_words
-    from heptox.cluster.running import PreparedEmulation, emulate, prepare
+    from heptox.cluster.running import emulate, prepare
     from heptox.cluster.session import BULK, spark_session
     from heptox.cluster.shipping import executor_code
     from heptox.cluster.tables import print_outcome
@@ -32,9 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BULK",
     "EXPERIMENTS",
-    "FRAGMENTS",
     "MAPPINGS",
-    "NOTIFICATIONS",
     "QUERIES",
     "SCHEMAS",
     "TOPOLOGIES",
@@ -44,11 +41,9 @@ __all__ = [
     "ExchangeSummary",
     "Experiment",
     "FilteredText",
-    "Market",
     "Network",
     "Outcome",
     "Plan",
-    "PreparedEmulation",
     "SparkEvaluating",
     "SubscriptionTables",
     "auction_document",
@@ -85,13 +80,13 @@ __getattr__ = later(
         "exchange": ("ExchangeSummary", "check_folders", "exchange_folder", "exchanged"),
         "experiments": ("EXPERIMENTS", "Experiment", "experiment_text", "write_experiment"),
         "faults": ("spark_faults",),
-        "filtering": ("FRAGMENTS", "FilteredText", "SparkEvaluating", "filter_feed", "filter_texts"),
-        "matching": ("NOTIFICATIONS", "SubscriptionTables"),
+        "filtering": ("FilteredText", "SparkEvaluating", "filter_feed", "filter_texts"),
+        "matching": ("SubscriptionTables",),
         "network": ("Network", "make_network"),
         "relations": ("Collection",),
         "report": ("make_report_folder", "report_text", "report_value", "times_value", "write_report"),
         "rewriting": ("match_in_words",),
-        "running": ("PreparedEmulation", "emulate", "prepare"),
+        "running": ("emulate", "prepare"),
         "session": ("BULK", "spark_session"),
         "shipping": ("executor_code",),
         "tables": ("print_outcome",),

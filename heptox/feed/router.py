@@ -102,6 +102,7 @@ class Router:
             case events.Received(message=messages.Subscribe() as wanted):
                 with suppress(HeptoxError):  # which is raised again where it is asked for
                     read_patterns(wanted.text)
+                self._subscriptions.learn()
             case events.Received(message=messages.Publish(document=document)) | events.Published(document=document):
                 self._documents.examine(document)
             case events.Received(message=messages.Replay() as replay) if len(replay.route) == 1:

@@ -94,6 +94,10 @@ class Subscriptions:
         if self._table.learn(MOST_LOST) or self._lost:
             yield Wake(now)
 
+    def learn(self) -> None:
+        """Do what was left of large subscriptions. May be called in another thread."""
+        self._table.learn_all()
+
     def want(self, neighbour: PeerId, message: Subscribe, now: float) -> Outputs:
         """A neighbour wants something. Raises :class:`AgreementError`."""
         budget = self._links.budget

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from heptox.errors import GrammarError
 from heptox.feed.holding import subscription_bytes
@@ -20,6 +20,10 @@ from heptox.matching import LinearPath, Matcher
 from heptox.routing import Overlaps, Patterns, linear_path
 from heptox.xml import Document
 
+MOST_WAITING: Final = 1000
+"""Changes that wait for a thread to learn of what is large, at most."""
+_LARGE: Final = 2048
+"""Characters of a subscription of which the matcher learns within a moment."""
 MOST_ADDED: Final = 10_000
 """Entries that may be added while a document is matched; where there are more, all may match it."""
 LEARNT_WITH: Final = 4
@@ -96,6 +100,14 @@ def _patterns_or_faults(text: str) -> Patterns | GrammarError:
         return GrammarError(error.faults)
 
 
+class _Change(NamedTuple):
+    """The matcher is to learn of an entry with these patterns, or no longer; what ``is_large`` takes a while."""
+
+    number: int
+    patterns: Patterns | None
+    is_large: bool
+
+
 class PublicationTable:
     """The entries, and a ``matcher`` for those that neighbours want; what is local is matched elsewhere.
 
@@ -110,7 +122,7 @@ class PublicationTable:
     def __init__(self, matcher: Matcher) -> None:
         self._matcher = matcher
         self._matching = threading.Lock()
-        self._changes: deque[tuple[int, Patterns | None]] = deque()
+        self._changes: deque[_Change] = deque()
         self._revision = 0
         self._added: deque[tuple[int, int]] = deque(maxlen=MOST_ADDED)
         self._entries: dict[Patterns, Entry] = {}
@@ -203,7 +215,7 @@ class PublicationTable:
             entry = wanted[number] = self._entry(text, patterns)
             self._bytes[neighbour] = self._bytes.get(neighbour, 0) + entry.bytes
             if not entry.neighbours:
-                self._change(entry.number, entry.patterns)
+                self._change(entry, entry.patterns)
                 self.learn(LEARNT_WITH)
         entry.neighbours.setdefault(neighbour, {})[number] = hops
         (entry.plain.discard if merged else entry.plain.add)((neighbour, number))
@@ -224,7 +236,7 @@ class PublicationTable:
         if not numbers:
             del entry.neighbours[neighbour]
             if not entry.neighbours:
-                self._change(entry.number, None)
+                self._change(entry, None)
         self._forget(entry)
         return entry
 
@@ -237,30 +249,39 @@ class PublicationTable:
 
     def learn(self, most: int) -> bool:
         """Let the matcher learn of so many changes, if no other thread uses it, which then does; whether there are
-        more."""
+        more. It learns of what is large with the next document or the next large subscription, in their thread, unless
+        too much waits for that."""
         if not self._changes or not self._matching.acquire(blocking=False):
             return False
         try:
-            self._catch_up(most)
+            for _ in range(most):
+                if not self._changes or (self._changes[0].is_large and len(self._changes) < MOST_WAITING):
+                    return False
+                self._catch_up(1)
             return bool(self._changes)
         finally:
             self._matching.release()
 
-    def _change(self, number: int, patterns: Patterns | None) -> None:
+    def learn_all(self) -> None:
+        """Let the matcher learn of all changes. May be called in another thread than all else."""
+        with self._matching:
+            self._catch_up(len(self._changes))
+
+    def _change(self, entry: Entry, patterns: Patterns | None) -> None:
         """Let the matcher learn of an entry, or no longer, before the next document."""
         self._revision += 1
-        self._changes.append((number, patterns))
+        self._changes.append(_Change(entry.number, patterns, len(entry.text) > _LARGE))
         if patterns is not None:
-            self._added.append((self._revision, number))
+            self._added.append((self._revision, entry.number))
 
     def _catch_up(self, most: int) -> None:
         """Let the matcher learn of so many changes; who calls this holds the lock."""
         for _ in range(min(most, len(self._changes))):
-            number, patterns = self._changes.popleft()
-            if patterns is None:
-                self._matcher.remove(number)
+            change = self._changes.popleft()
+            if change.patterns is None:
+                self._matcher.remove(change.number)
             else:
-                self._matcher.add(number, patterns)
+                self._matcher.add(change.number, change.patterns)
 
     def match(self, document: Document) -> Matched:
         """What neighbours want that a document matches. May be called in another thread than all else."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import pickle
+import pkgutil
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 from weakref import finalize
 
@@ -24,7 +25,6 @@ Selected: TypeAlias = "list[tuple[str, int] | tuple[str, str]]"
 """Items: a node is its kind (``e``, ``a`` or ``t`` for an element, attribute or text) and its number among those of the
 document, from 0 on; another value its type and its text."""
 
-_WORKER: Final = Path(__file__).with_name("xpath3_worker.py")
 _LOST: Final = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP}
 """How a process ends that others have ended, for want of memory say: no expression is at fault."""
 
@@ -116,8 +116,12 @@ class Xpath3Process:
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            command = [sys.executable, "-P", str(_WORKER)]
-            environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+            # as a command, for executors have this package in a zip file, and all of it takes long to load
+            program = pkgutil.get_data("heptox.filtering", "xpath3_worker.py")
+            if program is None:
+                raise AssertionError("the program that evaluates filters is missing")
+            command = [sys.executable, "-P", "-c", program.decode()]
+            environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
             pipe = subprocess.PIPE
             self._process = subprocess.Popen(
                 command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment
@@ -141,8 +145,8 @@ class _EndedError(Exception):
 def _ended(process: subprocess.Popen[bytes]) -> None:
     """End a process and what leads there."""
     process.kill()
-    with process:  # which waits for it
-        process.stdin = None  # what was not sent is not wanted
+    with suppress(BrokenPipeError), process:  # which waits for it
+        pass
 
 
 def process_ended(file: str | None) -> DisseminationError:

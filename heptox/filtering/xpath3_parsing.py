@@ -132,7 +132,7 @@ def _check(token: XPathToken, scope: _Scope) -> None:
         _CHECKS[token.symbol](token, scope)
     elif token.symbol in _PLAIN and token.label != "array":
         _check_pair(token)
-        _check_all(token, scope)
+        _check_all(reversed([*token]) if token.symbol == "[" else token, scope)
     else:
         raise _refused(token)
 

@@ -1,4 +1,4 @@
-"""What evaluates XPath 3.1 by Saxon: a process that may be lost, run as a script by :mod:`xpath3_evaluation`.
+"""What evaluates XPath 3.1 by Saxon: a process that may be lost, started by :mod:`xpath3_evaluation`.
 
 It reads a document and expressions from standard input, and writes to standard output whether the document could be
 read, and then what each expression selects. It imports nothing of heptox but Saxon, so that it starts soon.
@@ -13,6 +13,7 @@ import resource
 import signal
 import sys
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO, Final
 
 from saxonche import PySaxonApiError
@@ -38,6 +39,10 @@ _OF_KIND: Final = {"e": "//*", "a": "//@*", "t": "//text()"}
 _MOST_COMPILED: Final = 5_000
 """How many expressions are kept compiled, some 30 KB each; to compile one takes 0.1 ms."""
 _ERROR: Final = re.compile(r"rror(?:.* on line ([0-9]+)(?: at)? column ([0-9]+) of)?.*\n  (\S+)  (.*(?:\n  .*)*)")
+_WARNING: Final = re.compile(r"SXWN9027  Evaluation will always throw a dynamic error: (.*(?:\n  .*)*)")
+_ERRORS: Final = 2
+"""Standard error, to which Saxon writes warnings: a file here."""
+_MOST_READ: Final = 1 << 16
 _SHOWN: Final = 60
 
 
@@ -67,20 +72,28 @@ class _Saxon:
         self._compiler.set_language_version("3.1")
         self._compiler.declare_namespace("fn", "http://www.w3.org/2005/xpath-functions")
         self._writer, self._namer = map(self._compiler.evaluate_single, (_WRITTEN, _NAMES))
-        self._compiled: dict[str, Any] = {}
+        self._compiled: dict[str, tuple[Any, str | None]] = {}
 
     def named(self, nodes: str, document: Any) -> str:
         """What Saxon calls the nodes that an expression selects."""
         return _text(self._namer.call([self._evaluated(nodes, document)]))
 
     def _evaluated(self, expression: str, document: Any) -> Any:
-        function = self._compiled.get(expression)
-        if function is None:
+        """The items of an expression. Raises ``ValueError`` where Saxon warns that a constant in it is an error, and
+        finds none: version 13.1 then takes ``xs:date('x') ! 1`` for empty.
+        """
+        found = self._compiled.get(expression)
+        if found is None:
             if len(self._compiled) >= _MOST_COMPILED:
                 self._compiled.clear()
+            _warning()
             function = self._compiler.evaluate_single(_EVALUATED.format(expression), encoding="UTF-8")
-            self._compiled[expression] = function
-        return function.call([document])
+            found = self._compiled[expression] = function, _warning()
+        function, warning = found
+        items = function.call([document])
+        if warning is not None:
+            raise ValueError(warning)
+        return items
 
     def selected(self, expression: str, document: _Document) -> list[Any] | str:
         """The items of an expression: of each node the kind and the number among those of its kind, of each other value
@@ -103,6 +116,17 @@ class _Saxon:
         except (PySaxonApiError, ValueError) as explained:
             return _shown(str(explained), expression)
         return " ".join(str(error).split())
+
+
+def _warning() -> str | None:
+    """What Saxon has warned of since this was last asked: a constant that is an error."""
+    written = os.pread(_ERRORS, _MOST_READ, 0).decode(errors="replace")
+    if not written:
+        return None
+    os.ftruncate(_ERRORS, 0)
+    os.lseek(_ERRORS, 0, os.SEEK_SET)
+    found = _WARNING.search(written)
+    return None if found is None else " ".join(found[1].split())
 
 
 def _text(value: Any) -> str:
@@ -188,9 +212,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asks says when it ends
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):  # Saxon writes warnings, and pages when it ends
-        os.dup2(nowhere, stream.fileno())
+    with TemporaryFile() as written:
+        for stream in (sys.stdout.fileno(), _ERRORS):
+            os.dup2(written.fileno(), stream)
     _serve(sys.stdin.buffer, answers)
     answers.flush()
     os._exit(0)  # the processor takes its time to end

@@ -6,7 +6,6 @@
 from heptox.grammar import query as syntax
 from heptox.grammar.arrows import (
     Arrow,
-    ArrowsFile,
     BoxDeclaration,
     Declaration,
     Entity,
@@ -19,8 +18,6 @@ from heptox.grammar.arrows import (
     Side,
     Statement,
     parse_arrow_lines,
-    parse_arrows,
-    print_arrows,
 )
 from heptox.grammar.asked import check_names, unknown_steps
 from heptox.grammar.codec import Encoded, decode_query, encode_query
@@ -28,11 +25,8 @@ from heptox.grammar.line_files import SchemaPath
 from heptox.grammar.lower import Lowering, lower
 from heptox.grammar.matching import step_matches
 from heptox.grammar.operators import (
-    OperatorsFile,
     OperatorStatement,
-    OperatorWord,
     parse_operator_lines,
-    parse_operators,
     print_operators,
 )
 from heptox.grammar.parsing import fault_at
@@ -58,7 +52,6 @@ from heptox.grammar.rules import (
     SurrogateTerm,
     node_value,
     parse_rule_parts,
-    parse_rules,
     print_rule,
     print_rules_file,
 )
@@ -67,7 +60,6 @@ from heptox.grammar.subscription import parse_subscription
 
 __all__ = [
     "Arrow",
-    "ArrowsFile",
     "BodyTree",
     "BoxDeclaration",
     "ConditionText",
@@ -89,8 +81,6 @@ __all__ = [
     "NodeAbsence",
     "NodeTest",
     "OperatorStatement",
-    "OperatorWord",
-    "OperatorsFile",
     "Reading",
     "ReferenceDeclaration",
     "RuleCondition",
@@ -110,14 +100,10 @@ __all__ = [
     "near_name",
     "node_value",
     "parse_arrow_lines",
-    "parse_arrows",
     "parse_operator_lines",
-    "parse_operators",
     "parse_query",
     "parse_rule_parts",
-    "parse_rules",
     "parse_subscription",
-    "print_arrows",
     "print_operators",
     "print_query",
     "print_rule",

@@ -3,9 +3,9 @@ under one subscription (``dissemination.md``, the subscription language)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
 from typing import Final, TypeAlias, TypeVar
 
 from heptox.pattern import Axis, PatternNode, TreePattern, ValueTest, is_leaf_test
@@ -62,6 +62,20 @@ def both(left: Alternatives, right: Alternatives) -> Alternatives:
     return tuple(dict.fromkeys(_joined(one, other) for one in left for other in right))
 
 
+def all_of(conditions: Sequence[Alternatives]) -> Alternatives:
+    """Each of the conditions holds: as :func:`both` for one after the other, but those without alternatives beside each
+    other at once, for there may be thousands of them.
+
+    Raises :class:`TooManyAlternativesError`.
+    """
+    found = TRUE
+    for alone, group in groupby(conditions, lambda one: len(one) == 1):
+        several = tuple(group)
+        for one in (_together([one for (one,) in several]),) if alone else several:
+            found = both(found, one)
+    return found
+
+
 def there_is(axis: Axis, test: str, condition: Alternatives) -> Alternatives:
     """A node, of which the condition holds, lies so below the one that is asked about.
 
@@ -89,6 +103,14 @@ def _joined(one: Conjunction, other: Conjunction) -> Conjunction:
     return Conjunction(
         _united(one.own, other.own), _united(one.below, other.below), _united(one.absolute, other.absolute)
     )
+
+
+def _together(conditions: Sequence[Conjunction]) -> Alternatives:
+    own, below, absolute = (
+        tuple(dict.fromkeys(chain.from_iterable(found)))
+        for found in zip(*((one.own, one.below, one.absolute) for one in conditions), strict=True)
+    )
+    return (Conjunction(own, below, absolute),)
 
 
 def _united(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:

@@ -1,6 +1,6 @@
 """The syntax of ``.arrows`` files (``semantics.md`` section 2). ``arrows.lark`` is its specification.
 
-``parse_arrows(print_arrows(file)) == file``. A position is where a node was written; they take no part in comparisons.
+A statement reads as it is printed. A position is where a node was written; they take no part in comparisons.
 """
 
 from __future__ import annotations
@@ -134,29 +134,13 @@ Declaration: TypeAlias = SchemaDeclaration | ReferenceDeclaration | KeyDeclarati
 Statement: TypeAlias = Declaration | Entity | Arrow
 
 
-@dataclass(frozen=True, slots=True)
-class ArrowsFile:
-    """The statements of a file, in order."""
+def parse_arrow_lines(text: str, file: str | None = None) -> tuple[tuple[Statement, ...], tuple[Fault, ...]]:
+    """The statements of all lines that can be read, and the faults (HX3001) of those that cannot.
 
-    statements: tuple[Statement, ...] = ()
-
-
-def parse_arrows(text: str, file: str | None = None) -> ArrowsFile:
-    """Parse a whole file.
-
-    Raises :class:`GrammarError` (HX3001) with a fault for each line that is wrong.
-
-    >>> parse_arrows("Patient/Name -> [Illness]/Patient  # the tag is called Patient").statements[0].target.steps
+    >>> (arrow,), () = parse_arrow_lines("Patient/Name -> [Illness]/Patient  # the tag is called Patient")
+    >>> arrow.target.steps
     ('[Illness]', 'Patient')
     """
-    statements, faults = parse_arrow_lines(text, file)
-    if faults:
-        raise GrammarError(faults)
-    return ArrowsFile(statements)
-
-
-def parse_arrow_lines(text: str, file: str | None = None) -> tuple[tuple[Statement, ...], tuple[Fault, ...]]:
-    """The statements of all lines that can be read, and the faults (HX3001) of those that cannot."""
     return read_lines(text, file, _parse, _Builder)
 
 
@@ -172,15 +156,6 @@ def _line_tree(line: str) -> Tree[Token] | None:
         return parse_text("arrows.lark", line)
     except GrammarError:
         return None
-
-
-def print_arrows(arrows: ArrowsFile) -> str:
-    """The file as text, a statement a line.
-
-    >>> print_arrows(parse_arrows('target box B=a/(b|c)'))
-    'target box B = a/(b | c)\\n'
-    """
-    return "".join(f"{statement}\n" for statement in arrows.statements)
 
 
 class _Builder(LineBuilder[Statement]):

@@ -1,17 +1,18 @@
 """The syntax of ``.operators`` files: programs that rewrite documents. ``operators.lark`` is its specification.
 
-``parse_operators(print_operators(file)) == file``. A position is where a node was written; they take no part in
+A statement reads as it is printed. A position is where a node was written; they take no part in
 comparisons.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from lark import Token, Tree
 
-from heptox.errors import Fault, GrammarError
+from heptox.errors import Fault
 from heptox.grammar.arrows import SchemaDeclaration
 from heptox.grammar.line_files import LineBuilder, SchemaPath, name_text, read_lines, step_text
 from heptox.grammar.parsing import parse_text, subtrees
@@ -24,7 +25,7 @@ OperatorWord: TypeAlias = Literal[
     "insert",
     "upgrade",
     "downgrade",
-    "exchange",
+    "swap",
     "dissolve",
     "drop",
     "prune",
@@ -38,7 +39,7 @@ class OperatorStatement(Node):
     """One operator: its word, the node that it is said of, and what else it names.
 
     ``names`` are new names, ``children`` the nodes that move, ``None`` for all that there are (``*``), and ``other``
-    the node into which they go, or with which there is an exchange. ``or_drop``: what finds no place goes.
+    the node into which they go, or with which it is swapped. ``or_drop``: what finds no place goes.
     """
 
     word: OperatorWord
@@ -60,8 +61,8 @@ class OperatorStatement(Node):
                 return f"upgrade {children} from {node}"
             case "downgrade" if self.other:
                 return f"downgrade {children} of {node} into {_written(self.other)}{behind}"
-            case "exchange" if self.other:
-                return f"exchange {node} with {_written(self.other)}{behind}"
+            case "swap" if self.other:
+                return f"swap {node} with {_written(self.other)}{behind}"
             case "arrange":
                 return f"arrange {node}: {children}"
             case word:
@@ -76,27 +77,6 @@ def _written(path: SchemaPath) -> str:
     return str(path) or "."
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorsFile:
-    """The statements of a file, in order."""
-
-    statements: tuple[SchemaDeclaration | OperatorStatement, ...] = ()
-
-
-def parse_operators(text: str, file: str | None = None) -> OperatorsFile:
-    """Parse a whole file.
-
-    Raises :class:`GrammarError` (HX3001) with a fault for each line that is wrong.
-
-    >>> print(parse_operators("insert w in a   for a/b,a/@c  # new").statements[0])
-    insert w in a for a/b, a/@c
-    """
-    statements, faults = parse_operator_lines(text, file)
-    if faults:
-        raise GrammarError(faults)
-    return OperatorsFile(statements)
-
-
 def parse_operator_lines(
     text: str, file: str | None = None
 ) -> tuple[tuple[SchemaDeclaration | OperatorStatement, ...], tuple[Fault, ...]]:
@@ -108,9 +88,9 @@ def _parse(line: str, file: str | None, number: int) -> Tree[Token]:
     return parse_text("operators.lark", line, file, first_line=number)
 
 
-def print_operators(operators: OperatorsFile) -> str:
-    """The file as text, a statement a line."""
-    return "".join(f"{statement}\n" for statement in operators.statements)
+def print_operators(statements: Iterable[SchemaDeclaration | OperatorStatement]) -> str:
+    """Statements as the text of a file, a statement a line."""
+    return "".join(f"{statement}\n" for statement in statements)
 
 
 class _Builder(LineBuilder[SchemaDeclaration | OperatorStatement]):
@@ -137,7 +117,7 @@ class _Builder(LineBuilder[SchemaDeclaration | OperatorStatement]):
                 children, element, into = parts
                 moved = self._children(children)
                 return OperatorStatement(word, self._path(element), (), moved, self._path(into), or_drop, position=at)
-            case "exchange":
+            case "swap":
                 one, other = map(self._path, parts)
                 return OperatorStatement(word, one, (), (), other, or_drop, position=at)
             case "arrange":

@@ -1,6 +1,6 @@
 """The syntax of ``.rules`` files (``semantics.md`` section 4). ``rules.lark`` is its specification.
 
-``parse_rules(print_rules_file(file)) == file``. Positions say where a node was written; comparisons leave them out.
+A file reads as it is printed. Positions say where a node was written; comparisons leave them out.
 """
 
 from __future__ import annotations
@@ -227,20 +227,6 @@ class RulesFile:
             ("against", self.against),
         )
         return {section: rules for section, rules in both if rules is not None}
-
-
-def parse_rules(text: str, file: str | None = None) -> RulesFile:
-    """Parse a whole file.
-
-    Raises :class:`GrammarError` (HX3001) with a fault for each declaration and each rule that is wrong.
-
-    >>> parse_rules('source "a.dtd"\\nlist -> f_list($l)[item -> $i] <- all -> $l[one -> $i].').along[0].body.variable
-    '$l'
-    """
-    parsed, faults = parse_rule_parts(text, file)
-    if faults:
-        raise GrammarError(faults)
-    return parsed
 
 
 def parse_rule_parts(text: str, file: str | None = None) -> tuple[RulesFile, tuple[Fault, ...]]:

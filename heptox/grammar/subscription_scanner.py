@@ -16,6 +16,7 @@ from heptox.grammar.alternatives import (
     BelowLeafError,
     Conjunction,
     TooManyAlternativesError,
+    all_of,
     both,
     either,
     from_the_root,
@@ -89,10 +90,13 @@ class _Scanner:
 
     def _conjunction(self, relative: bool, depth: int) -> Alternatives:
         found = self._comparison(relative, depth)
+        if self.token != "and":
+            return found
+        conditions = [found]
         while self.token == "and":
             self._take()
-            found = both(found, self._comparison(relative, depth))
-        return found
+            conditions.append(self._comparison(relative, depth))
+        return all_of(conditions)
 
     def _comparison(self, relative: bool, depth: int) -> Alternatives:
         if depth > _DEEPEST:
@@ -138,13 +142,15 @@ class _Scanner:
         test = self._take()
         if test[:1] not in _FIRST_OF_TEST or test == "@" or (test[-1] == ")" and test != "text()"):
             raise _NotPlainError
-        condition = TRUE
+        if self.token != "[":
+            return axis, test, TRUE
+        conditions = []
         while self.token == "[":
             self._take()
-            condition = both(condition, self.condition(relative=True, depth=depth + 1))
+            conditions.append(self.condition(relative=True, depth=depth + 1))
             if self._take() != "]":
                 raise _NotPlainError
-        return axis, test, condition
+        return axis, test, all_of(conditions)
 
     def _operator(self) -> Operator:
         if self.token not in _OPERATORS:

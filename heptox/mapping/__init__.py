@@ -22,7 +22,7 @@ from heptox.mapping.loading import (
     parse_mapping_arrows,
     parse_mapping_rules,
 )
-from heptox.mapping.model import HeadNode, Mapping, OptionalPart, Reference, Rule
+from heptox.mapping.model import HeadNode, Mapping, OptionalPart, Rule
 from heptox.mapping.paths import owning_stop, path_text
 from heptox.mapping.printing import print_rule, print_rules
 from heptox.mapping.tracing import Trace, ValueTrace
@@ -43,7 +43,6 @@ __all__ = [
     "OptionalPart",
     "ReadSchema",
     "Reason",
-    "Reference",
     "Rule",
     "Suggestion",
     "Trace",

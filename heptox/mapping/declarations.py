@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
@@ -34,6 +34,7 @@ from heptox.schema import (
 )
 
 _Statement = TypeVar("_Statement", bound=Node)
+_Link = TypeVar("_Link", ReferenceDeclaration, JoinDeclaration)
 
 ReadSchema: TypeAlias = Callable[[str, str | None], SchemaGraph]
 """Gives the schema of a file by the name that a declaration has for it, and its root element if that is said there."""
@@ -270,16 +271,7 @@ def _references(side: DeclaredSide, declarations: Sequence[Declaration], finding
     declared = [d for d in declarations if isinstance(d, ReferenceDeclaration) and d.side == side.name]
     found = {reference.source: reference for reference in _inferred(side.tree)}
 
-    def ends(declaration: ReferenceDeclaration) -> Hashable:
-        return declaration.source.steps, declaration.target.steps
-
-    def called(declaration: ReferenceDeclaration) -> str:
-        return f"the reference {declaration.source} -> {declaration.target}"
-
-    for declaration in _once(declared, ends, called, findings):
-        reference = _reference(side, declaration, findings)
-        if reference is None:
-            continue
+    for declaration, reference in _sound(side, declared, "reference", findings):
         known = found.get(reference.source)
         if known is None:
             found[reference.source] = reference
@@ -292,6 +284,20 @@ def _references(side: DeclaredSide, declarations: Sequence[Declaration], finding
 
 def _inferred(tree: SchemaTree) -> Iterable[Reference]:
     return (Reference(source, target, inferred=True) for source, target in inferred_references(tree))
+
+
+def _sound(
+    side: DeclaredSide, declared: Sequence[_Link], kind: str, findings: Findings
+) -> Iterator[tuple[_Link, Reference]]:
+    """The declarations whose ends can refer, each the first time."""
+
+    def called(declaration: _Link) -> str:
+        return f"the {kind} {declaration.source} -> {declaration.target}"
+
+    for declaration in _once(declared, lambda one: (one.source.steps, one.target.steps), called, findings):
+        reference = _reference(side, declaration, findings)
+        if reference is not None:
+            yield declaration, reference
 
 
 def _reference(
@@ -330,16 +336,7 @@ def _joins(declarations: Sequence[Declaration], side: DeclaredSide, findings: Fi
     joins = []
     declared = [d for d in declarations if isinstance(d, JoinDeclaration) and d.side == side.name]
 
-    def ends(declaration: JoinDeclaration) -> Hashable:
-        return declaration.source.steps, declaration.target.steps
-
-    def called(declaration: JoinDeclaration) -> str:
-        return f"the {side.name} join {declaration.source} -> {declaration.target}"
-
-    for declaration in _once(declared, ends, called, findings):
-        reference = _reference(side, declaration, findings)
-        if reference is None:
-            continue
+    for declaration, reference in _sound(side, declared, f"{side.name} join", findings):
         known = [known for known in side.references if known.source == reference.source]
         if [known.target for known in known] == [reference.target]:
             joins += known

@@ -28,7 +28,6 @@ class ValueTrace:
 class Trace:
     """What an exchange records of its values when it is given one.
 
-    >>> from heptox.grammar import print_arrows
     >>> from heptox.mapping import examine_arrows, exchange
     >>> from heptox.schema import parse_dtd
     >>> from heptox.xml import parse_document

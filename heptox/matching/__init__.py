@@ -30,7 +30,7 @@ from heptox.matching.subscriptions import (
 )
 
 if TYPE_CHECKING:
-    from heptox.matching.branching import Branch, BranchingPoint, branches
+    from heptox.matching.branching import Branch, branches
     from heptox.matching.broker import AllAdded, Broker, Matcher, PublishOutcome, kept_patterns, read_subscriptions
     from heptox.matching.database import BUSY_SECONDS, Database, FileFormat
     from heptox.matching.disk import DiskMatcher
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from heptox.matching.messages import Shredder
     from heptox.matching.path_match import PathMatch
     from heptox.matching.pattern_table import Numbers
-    from heptox.matching.relational import PLANS, Exported, Matches, Plan, RelationalMatcher
+    from heptox.matching.relational import PLANS, Matches, Plan, RelationalMatcher
     from heptox.matching.tag_paths import TagPaths
 
 __all__ = [
@@ -59,13 +59,11 @@ __all__ = [
     "AllAdded",
     "Answers",
     "Branch",
-    "BranchingPoint",
     "Broker",
     "Database",
     "DeadLetter",
     "Delivery",
     "DiskMatcher",
-    "Exported",
     "FileFormat",
     "Followed",
     "FollowedAnswers",
@@ -107,7 +105,7 @@ __all__ = [
 __getattr__ = later(
     __name__,
     {
-        "branching": ("Branch", "BranchingPoint", "branches"),
+        "branching": ("Branch", "branches"),
         "broker": ("AllAdded", "Broker", "Matcher", "PublishOutcome", "kept_patterns", "read_subscriptions"),
         "database": ("BUSY_SECONDS", "Database", "FileFormat"),
         "followed": ("Answers", "Followed", "FollowedAnswers", "ask_document", "parse_followed"),
@@ -115,7 +113,7 @@ __getattr__ = later(
         "log": ("BATCH", "MOST_BATCH", "SubscriptionLog"),
         "log_publishing": ("Retention",),
         "mapped_paths": ("Labels", "MappedElement", "MappedLeaf"),
-        "relational": ("Exported", "Matches", "PLANS", "Plan", "RelationalMatcher"),
+        "relational": ("Matches", "PLANS", "Plan", "RelationalMatcher"),
         "disk": ("DiskMatcher",),
         "memory": ("MemoryMatcher",),
         "pattern_table": ("Numbers",),

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
         stop_peer,
     )
     from heptox.peer.control.background import DAEMON_LOG, start_in_background
-    from heptox.peer.control.client import ENVIRONMENT, Client, find_peer
+    from heptox.peer.control.client import Client, find_peer
     from heptox.peer.control.endpoint import ControlAddress
     from heptox.peer.control.subscriptions import Subscriptions, subscriptions_at
     from heptox.peer.daemon import serve
@@ -92,7 +92,6 @@ if TYPE_CHECKING:
     )
     from heptox.peer.models.subscriptions import (
         DeadLetterModel,
-        LackingModel,
         NotificationModel,
         PublishedModel,
         RenderingModel,
@@ -108,7 +107,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DAEMON_LOG",
-    "ENVIRONMENT",
     "Acknowledge",
     "Acquaintance",
     "AcquaintanceRequest",
@@ -140,7 +138,6 @@ __all__ = [
     "Instruction",
     "ItemLine",
     "KnownModel",
-    "LackingModel",
     "Level",
     "Limits",
     "Loaded",
@@ -215,7 +212,7 @@ __getattr__ = later(
             "stop_peer",
         ),
         "control.background": ("DAEMON_LOG", "start_in_background"),
-        "control.client": ("ENVIRONMENT", "Client", "find_peer"),
+        "control.client": ("Client", "find_peer"),
         "control.endpoint": ("ControlAddress",),
         "models.control": (
             "AcquaintanceRequest",
@@ -235,7 +232,6 @@ __getattr__ = later(
         "models.feed": ("FeedsModel", "GettingModel"),
         "models.subscriptions": (
             "DeadLetterModel",
-            "LackingModel",
             "NotificationModel",
             "PublishedModel",
             "RenderingModel",

@@ -16,20 +16,19 @@ from heptox.rewriting.operators import (
     Dissolve,
     Downgrade,
     Drop,
-    Exchange,
     Insert,
     NodeId,
     Operator,
     Prune,
     Rename,
+    Swap,
     ToAttribute,
     ToElement,
     Upgrade,
 )
-from heptox.rewriting.path_map import PathMap, path_map
 from heptox.rewriting.program import Program
-from heptox.rewriting.program_text import load_program, parse_program, print_operator, print_program
-from heptox.rewriting.scopes import Scopes, scopes
+from heptox.rewriting.program_text import load_program, parse_program, print_program
+from heptox.rewriting.scopes import scopes
 from heptox.rewriting.streaming import MOST_HELD, StreamingRewriter
 from heptox.rewriting.translated import (
     TranslatedQuery,
@@ -50,21 +49,19 @@ __all__ = [
     "DomainMatcher",
     "Downgrade",
     "Drop",
-    "Exchange",
     "Insert",
     "MappingProgram",
     "NodeId",
     "Operator",
-    "PathMap",
     "Program",
     "Prune",
     "Publisher",
     "Rename",
     "Rewriter",
-    "Scopes",
     "Strategy",
     "StrategyChoice",
     "StreamingRewriter",
+    "Swap",
     "TargetNode",
     "ToAttribute",
     "ToElement",
@@ -77,8 +74,6 @@ __all__ = [
     "mapping_program",
     "paper_program",
     "parse_program",
-    "path_map",
-    "print_operator",
     "print_program",
     "scopes",
     "translate_query",

@@ -13,12 +13,12 @@ from heptox.rewriting.operators import (
     Dissolve,
     Downgrade,
     Drop,
-    Exchange,
     Insert,
     NodeId,
     Operator,
     Prune,
     Rename,
+    Swap,
     ToAttribute,
     ToElement,
     Upgrade,
@@ -34,7 +34,7 @@ _ROOT: Final = 0
 
 MOST_COPIES: Final = 50_000_000
 """How many characters and elements one document, or one piece of a stream, may be copied to by downgrades and
-exchanges: several children of an element each get a copy of what was once."""
+swaps: several children of an element each get a copy of what was once."""
 
 
 class Rewriter:
@@ -43,7 +43,7 @@ class Rewriter:
     >>> from heptox.schema import SchemaTree, parse_dtd
     >>> from heptox.xml import parse_document, write_element
     >>> schema = SchemaTree(parse_dtd("<!ELEMENT r (a*)><!ELEMENT a (b*)><!ELEMENT b (#PCDATA)>"))
-    >>> rewriter = Rewriter(Program(schema, (Exchange(("a",), ("a", "b")), Rename(("a",), "of"))))
+    >>> rewriter = Rewriter(Program(schema, (Swap(("a",), ("a", "b")), Rename(("a",), "of"))))
     >>> write_element(rewriter.rewrite(parse_document("<r><a><b>1</b><b>2</b></a></r>")).root)
     '<r><b>1<of/></b><b>2<of/></b></r>'
     """
@@ -276,8 +276,8 @@ class _Compiler:
                 return _upgrade(self._kind(element), self._kinds(tree.moved(operator)))
             case Downgrade(element, children, into, or_drop):
                 return _downgrade(self._kind(element), self._kinds(children), self._kind(into), or_drop)
-            case Exchange(element, child, or_drop):
-                return _exchange(self._kind(element), self._kind(child), or_drop)
+            case Swap(element, child, or_drop):
+                return _swap(self._kind(element), self._kind(child), or_drop)
             case Dissolve(element):
                 return _dissolve(self._kind(element), self._kinds(tree.elements(element)))
             case Drop(node):
@@ -433,7 +433,7 @@ def _downgrade(kind: int, children: frozenset[int], into: int, or_drop: bool) ->
     return run
 
 
-def _exchange(kind: int, inner: int, or_drop: bool) -> Instruction:
+def _swap(kind: int, inner: int, or_drop: bool) -> Instruction:
     kinds = frozenset((inner,))
 
     def run(elements: _Elements) -> None:

@@ -13,11 +13,11 @@ from heptox.rewriting.operators import (
     Dissolve,
     Downgrade,
     Drop,
-    Exchange,
     Insert,
     NodeId,
     Operator,
     Rename,
+    Swap,
     ToAttribute,
     ToElement,
     Upgrade,
@@ -67,14 +67,14 @@ def infer_operators(
     The root of the target corresponds to that of the source, and no two nodes of it to one. Source nodes that no target
     node corresponds to stay where they are when ``keeping``; else they go: inner ones with correspondences below are
     dissolved, all others dropped. ``or_drop`` is what the operators say of children without a place
-    (:class:`Downgrade`, :class:`Exchange`).
+    (:class:`Downgrade`, :class:`Swap`).
 
     >>> from heptox.schema import parse_dtd
     >>> schema = SchemaTree(parse_dtd("<!ELEMENT r (a)><!ELEMENT a (b)><!ELEMENT b (#PCDATA)>"))
     >>> wrapped = TargetNode("w", None, (TargetNode("a", ("a",)),))
     >>> for operator in infer_operators(schema, TargetNode("r", (), (TargetNode("b", ("a", "b"), (wrapped,)),))):
     ...     print(operator)
-    Exchange(element=('a',), child=('a', 'b'), or_drop=True)
+    Swap(element=('a',), child=('a', 'b'), or_drop=True)
     Insert(element=('a', 'b'), names=('w',), children=(('a',),))
     """
     inferred = infer(source, target, keeping=keeping, or_drop=or_drop)
@@ -177,7 +177,7 @@ class _Inference:
         while (parent := tree.parent(node)) not in self._placed:
             if self._goes_below(parent, node):
                 self._lift_others(parent, node)
-                self._apply(Exchange(parent, node, self._or_drop))
+                self._apply(Swap(parent, node, self._or_drop))
             else:
                 self._apply(Upgrade(parent, (node,)))
         way = tree.chain(above)
@@ -194,7 +194,7 @@ class _Inference:
         return any(each in self._below[node] for each in self._beside(parent, node))
 
     def _lift_others(self, parent: NodeId, node: NodeId) -> None:
-        """Take out of a node what is not to stand below one of its children: to exchange the two would copy it."""
+        """Take out of a node what is not to stand below one of its children: to swap the two would copy it."""
         for each in self._beside(parent, node):
             if each not in self._below[node] and parent in self._tree.chain(each):
                 self._attributes_to_elements((each,))

@@ -98,7 +98,7 @@ class Downgrade:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class Swap:
     """Each ``child`` takes the place of its ``element``, and a copy of that, without any ``child``, becomes its last
     child.
 
@@ -140,5 +140,5 @@ class Arrange:
 
 
 Operator: TypeAlias = (
-    Rename | ToElement | ToAttribute | Insert | Upgrade | Downgrade | Exchange | Dissolve | Drop | Prune | Arrange
+    Rename | ToElement | ToAttribute | Insert | Upgrade | Downgrade | Swap | Dissolve | Drop | Prune | Arrange
 )

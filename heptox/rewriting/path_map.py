@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from heptox.matching import Labels, MappedElement, MappedLeaf
 from heptox.rewriting.inference import TargetNode
 from heptox.rewriting.mapping_program import MappingProgram
-from heptox.rewriting.operators import Downgrade, Exchange, NodeId, Operator
+from heptox.rewriting.operators import Downgrade, NodeId, Operator, Swap
 from heptox.rewriting.working_tree import WorkingTree, shown
 from heptox.schema import SchemaTree
 
@@ -25,7 +25,7 @@ def path_map(made: MappingProgram) -> PathMap:
     """The map of the tag paths of the leaves that a mapping's program carries.
 
     In the other words a document has those leaves and the elements above them, and no others: what has no leaf at or
-    below it is no node of the image. That an exchange or a downgrade copies a leaf makes no difference to its tag path;
+    below it is no node of the image. That a swap or a downgrade copies a leaf makes no difference to its tag path;
     that it drops what has no place makes a condition of the leaf.
     """
     if made.program is None or made.target is None:
@@ -62,7 +62,7 @@ class _Building:
             match operator:
                 case Downgrade(element, children, into):
                     self._condition(tree, element, into, children)
-                case Exchange(element, child):
+                case Swap(element, child):
                     beside = tuple(each for each in tree.children(element) if each != child)
                     self._condition(tree, element, child, (element, *beside), alone=element)
             tree.apply(operator)

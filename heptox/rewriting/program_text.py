@@ -9,7 +9,6 @@ from pathlib import Path as FilePath
 
 from heptox.errors import DisseminationError, Fault, HeptoxError, Position, near_names
 from heptox.grammar import (
-    OperatorsFile,
     OperatorStatement,
     SchemaDeclaration,
     SchemaPath,
@@ -22,12 +21,12 @@ from heptox.rewriting.operators import (
     Dissolve,
     Downgrade,
     Drop,
-    Exchange,
     Insert,
     NodeId,
     Operator,
     Prune,
     Rename,
+    Swap,
     ToAttribute,
     ToElement,
     Upgrade,
@@ -52,14 +51,14 @@ def print_program(program: Program, folder: str | os.PathLike[str] | None = None
         raise ValueError("the schema was not read from a file")
     file = graph.file if folder is None else FilePath(os.path.relpath(graph.file, folder)).as_posix()
     schema = SchemaDeclaration("source", file, graph.root)
-    return print_operators(OperatorsFile((schema, *map(_statement, program.operators))))
+    return print_operators((schema, *map(_statement, program.operators)))
 
 
 def print_operator(operator: Operator) -> str:
     """One operator as a line of such a file.
 
-    >>> print_operator(Exchange(("author",), ("author", "article"), or_drop=True))
-    'exchange author with author/article or drop'
+    >>> print_operator(Swap(("author",), ("author", "article"), or_drop=True))
+    'swap author with author/article or drop'
     """
     return str(_statement(operator))
 
@@ -78,8 +77,8 @@ def _statement(operator: Operator) -> OperatorStatement:
             return OperatorStatement("upgrade", SchemaPath(element), (), _paths(children))
         case Downgrade(element, children, into, or_drop):
             return OperatorStatement("downgrade", SchemaPath(element), (), _paths(children), SchemaPath(into), or_drop)
-        case Exchange(element, child, or_drop):
-            return OperatorStatement("exchange", SchemaPath(element), (), (), SchemaPath(child), or_drop)
+        case Swap(element, child, or_drop):
+            return OperatorStatement("swap", SchemaPath(element), (), (), SchemaPath(child), or_drop)
         case Dissolve(element):
             return OperatorStatement("dissolve", SchemaPath(element))
         case Drop(node):
@@ -209,8 +208,8 @@ def _operator(statement: OperatorStatement) -> Operator:
             return Upgrade(node, children)
         case "downgrade":
             return Downgrade(node, children or (), other, statement.or_drop)
-        case "exchange":
-            return Exchange(node, other, statement.or_drop)
+        case "swap":
+            return Swap(node, other, statement.or_drop)
         case "dissolve":
             return Dissolve(node)
         case "drop":

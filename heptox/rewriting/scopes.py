@@ -15,12 +15,12 @@ from heptox.rewriting.operators import (
     Dissolve,
     Downgrade,
     Drop,
-    Exchange,
     Insert,
     NodeId,
     Operator,
     Prune,
     Rename,
+    Swap,
     ToAttribute,
     ToElement,
     Upgrade,
@@ -105,7 +105,7 @@ class _Analysis:
                 yield from (element, *self._tree.moved(operator))
             case Downgrade(element, children, into):
                 yield from (element, *children, into)
-            case Exchange(element, child):
+            case Swap(element, child):
                 yield from (element, child)
             case Arrange(element, children):
                 if not self._comes_in_order(element, children):
@@ -124,7 +124,7 @@ class _Analysis:
             return False
         length = len(element) + 1
         if any(len(_origin(child)) > length and child[:length] not in self._gone for child in moved):
-            return False  # where an exchange finds no child, the element that it would exchange stays
+            return False  # where a swap finds no child, the element that it would swap stays
         declared = tree.schema.element(element)
         inside = {child[length - 1] for child in moved if _origin(child) != element}
         names = {child.name for child in declared.children if (*element, child.name) not in self._gone}

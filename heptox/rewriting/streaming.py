@@ -44,10 +44,10 @@ class StreamingRewriter:
     Where a document does not come in the order that its schema says, :class:`Arrange` may leave it in its own.
 
     >>> from io import BytesIO
-    >>> from heptox.rewriting import Exchange
+    >>> from heptox.rewriting import Swap
     >>> from heptox.schema import SchemaTree, parse_dtd
     >>> schema = SchemaTree(parse_dtd("<!ELEMENT r (a*)><!ELEMENT a (b*)><!ELEMENT b (#PCDATA)>"))
-    >>> rewriter = StreamingRewriter(Program(schema, (Exchange(("a",), ("a", "b")),)))
+    >>> rewriter = StreamingRewriter(Program(schema, (Swap(("a",), ("a", "b")),)))
     >>> b"".join(rewriter.rewrite(BytesIO(b"<r><a><b>1</b><b>2</b></a></r>")))
     b'<r><b>1<a/></b><b>2<a/></b></r>'
     """

@@ -10,12 +10,12 @@ from heptox.rewriting.operators import (
     Dissolve,
     Downgrade,
     Drop,
-    Exchange,
     Insert,
     NodeId,
     Operator,
     Prune,
     Rename,
+    Swap,
     ToAttribute,
     ToElement,
     Upgrade,
@@ -137,8 +137,8 @@ class WorkingTree:
                 self._upgrade(element, children)
             case Downgrade(element, children, into):
                 self._downgrade(element, children, into)
-            case Exchange(element, child):
-                self._exchange(element, child)
+            case Swap(element, child):
+                self._swap(element, child)
             case Dissolve(element):
                 self._dissolve(element)
             case Drop(node):
@@ -212,9 +212,9 @@ class WorkingTree:
             self._detach(node)
             self._attach(node, into)
 
-    def _exchange(self, element: NodeId, child: NodeId) -> None:
+    def _swap(self, element: NodeId, child: NodeId) -> None:
         self._check_element(element)
-        self._check_below_root(element, "exchange")
+        self._check_below_root(element, "swap")
         self._check_children(element, (child,))
         parent = self._parents[element]
         place = self._children[parent].index(element)

@@ -12,9 +12,7 @@ from heptox.routing.implication import ValueConstraints
 from heptox.routing.linear import branch_paths, linear_path
 from heptox.routing.merger import MergedPath, NamesStep, union_of_names
 from heptox.routing.merging import (
-    LONGEST_COUNTED,
     PERFECT,
-    Counted,
     Merger,
     Rule,
     counted,
@@ -23,33 +21,24 @@ from heptox.routing.merging import (
 )
 from heptox.routing.overlap import Overlaps, Remembered
 from heptox.routing.path_homomorphism import (
-    GapForm,
-    Labelled,
-    PathShape,
     covers_any_document,
     gap_form,
-    path_shape,
 )
 from heptox.routing.patience import UndecidedError
 from heptox.routing.pattern_homomorphism import homomorphism
 
 __all__ = [
-    "LONGEST_COUNTED",
     "MOST_ADVERTISEMENT_BYTES",
     "PERFECT",
     "Advertisement",
     "Change",
     "Conformity",
-    "Counted",
     "CoveringIndex",
     "ElementType",
-    "GapForm",
-    "Labelled",
     "MergedPath",
     "Merger",
     "NamesStep",
     "Overlaps",
-    "PathShape",
     "Patterns",
     "Remembered",
     "Rule",
@@ -66,7 +55,6 @@ __all__ = [
     "imperfect_mergers",
     "linear_path",
     "merged",
-    "path_shape",
     "to_bytes",
     "union_of_names",
 ]

@@ -10,7 +10,7 @@ from heptox.schema.dtd import (
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.groups import Group, alike_boxes, groups
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph, tokens
-from heptox.schema.references import InferredReference, id_paths, idref_paths, inferred_references
+from heptox.schema.references import id_paths, idref_paths, inferred_references
 from heptox.schema.steps import axis_matches
 from heptox.schema.tree import ANYWHERE, TEXT, WILDCARD, Axis, Box, Match, Path, SchemaTree
 from heptox.schema.validation import (
@@ -38,7 +38,6 @@ __all__ = [
     "EdgeValidator",
     "Element",
     "Group",
-    "InferredReference",
     "LeafValues",
     "Match",
     "Particle",

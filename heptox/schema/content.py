@@ -29,13 +29,11 @@ class ContentState:
     """What may follow the children of an ``element`` that have been read.
 
     ``after`` leads from the name of the next child to the state behind it, as far as a document has been there; ask
-    :meth:`step` for others. ``is_final``: the element may end. In a state that is ``lost`` the order of the children is
-    not known any more.
+    :meth:`step` for others. ``is_final``: the element may end.
     """
 
     element: Element
     is_final: bool
-    is_lost: bool
     after: dict[str, ContentState]
     _nodes: frozenset[_Node]
     _states: dict[frozenset[_Node], ContentState]
@@ -77,7 +75,7 @@ def first_state(element: Element) -> ContentState:
 
 def lost_state(element: Element) -> ContentState:
     """A state in which no child is expected, and the element may end."""
-    return ContentState(element, is_final=True, is_lost=True, after={}, _nodes=frozenset(), _states={})
+    return ContentState(element, is_final=True, after={}, _nodes=frozenset(), _states={})
 
 
 def _state(element: Element, reached: Iterable[_Node], states: dict[frozenset[_Node], ContentState]) -> ContentState:
@@ -92,7 +90,7 @@ def _state(element: Element, reached: Iterable[_Node], states: dict[frozenset[_N
                 waiting += node.following
     key = frozenset(node for node in found if node.name or node is _END)
     if key not in states:
-        states[key] = ContentState(element, _END in key, False, {}, key, states)
+        states[key] = ContentState(element, _END in key, {}, key, states)
     return states[key]
 
 

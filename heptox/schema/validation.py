@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from lxml import etree
-
 from heptox.errors import Fault, Position, SchemaError, near_names
 from heptox.schema.content import ContentState, first_state, lost_state
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
-from heptox.xml import NAME, NAME_TOKEN, Document, Readable, XmlElement, XmlReader, line_of
+from heptox.xml import NAME, NAME_TOKEN, Document, Readable, XmlElement, XmlReader, line_of, tags_of
 
 MAXIMUM_FAULTS: Final = 20
 """How many faults of an invalid document are reported."""
@@ -63,9 +61,9 @@ def validity_faults(document: Document, graph: SchemaGraph) -> tuple[Fault, ...]
     element = document.root
     validator = Validator(graph, lambda: _position(document, element))
     start, end, text = validator.start, validator.end, validator.text
-    for event, element in etree.iterwalk(document.root, events=("start", "end")):
+    for event, element in tags_of(document.root):
         if event == "start":
-            start(element.tag, [part for pair in element.items() for part in pair])
+            start(element.tag, [str(part) for pair in element.items() for part in pair])
             if part := element.text:
                 text(part)
         else:
@@ -361,7 +359,8 @@ class Validator:
 
 class EdgeValidator(Validator):
     """Decides less: whether each child, attribute and text has an edge in the schema graph to stand on, and no child
-    stands twice where there is at most one. Neither their order is looked at, nor what is missing, nor values.
+    stands twice where there is at most one. That is what the relations of a store need, in which neither the order of
+    children counts, nor what is missing, nor values.
 
     The faults have the code ``code``, and no hints.
     """

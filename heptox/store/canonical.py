@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow.compute as pc
 
 from heptox.errors import Fault, InputError
-from heptox.schema import Element, tokens
+from heptox.schema import AttributeType, Element, tokens
 from heptox.store.markup import EMPTY, END, START, Markup, Names, markup, slices
-from heptox.store.places import NOWHERE, Numbers, Table, defaults, tokenised
+from heptox.store.places import NOWHERE, Numbers, Table
 from heptox.store.text import escaped_attribute, escaped_text
 from heptox.xml import XmlReader, end_of_last_element
 
@@ -40,8 +40,16 @@ class Form:
         self.declared = {
             name: frozenset(each.name for each in element.attributes) for name, element in elements.items()
         }
-        self.tokenised = {name: tokenised(element) for name, element in elements.items()}
-        self.defaults = {name: defaults(element) for name, element in elements.items()}
+        self.tokenised = {
+            name: frozenset(each.name for each in element.attributes if each.type != AttributeType.CDATA)
+            for name, element in elements.items()
+        }
+        self.defaults = {
+            name: [
+                (each.name, each.normalised(each.default)) for each in element.attributes if each.default is not None
+            ]
+            for name, element in elements.items()
+        }
         pairs = [
             (names.types[name], names.attributes[attribute], name, attribute)
             for name, attributes in self.declared.items()

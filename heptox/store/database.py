@@ -29,14 +29,13 @@ import pyarrow as pa
 
 from heptox.errors import Fault, Position, StoreError
 from heptox.garbage import uncollected
-from heptox.schema import SchemaGraph, parse_dtd
+from heptox.schema import EdgeValidator, SchemaGraph, parse_dtd
 from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.chunks import ChunkReader
 from heptox.store.connection import Cursor, connected, database_faults, disconnect, readable, rows_of
 from heptox.store.few_rows import FewRows
 from heptox.store.intake import BATCH, Intake
 from heptox.store.markup import Markup, Names, markup
-from heptox.store.misfits import misfits_of
 from heptox.store.places import Places
 from heptox.store.projection import Projection, TooLongError, projected, whole_elements
 from heptox.store.relations import Catalogue
@@ -364,7 +363,10 @@ class Store:
         misfits = None
         if not intake.regular:
             source.seek(0)
-            misfits = misfits_of(self.catalogue.graph, XmlReader(source, name))
+            reader = XmlReader(source, name)
+            misfits = EdgeValidator(self.catalogue.graph, lambda: reader.position, "HX6020")
+            for _ in reader.read(misfits.start, misfits.end, misfits.text):
+                pass
         document = StoredDocument(
             doc,
             name,

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from heptox.schema import AttributeType, Element, Path
+from heptox.schema import Element, Path
 from heptox.store.relations import Catalogue, Part, Relation
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -167,13 +167,3 @@ class Places:
 
 def _text(element: Element) -> int:
     return TEXT if element.text else WHITE_SPACE if element.children else NOTHING
-
-
-def tokenised(element: Element) -> frozenset[str]:
-    """The attributes of an element whose values are tokens."""
-    return frozenset(each.name for each in element.attributes if each.type != AttributeType.CDATA)
-
-
-def defaults(element: Element) -> tuple[tuple[str, str], ...]:
-    """The attributes of an element that the schema gives a value, and the values."""
-    return tuple((each.name, each.normalised(each.default)) for each in element.attributes if each.default is not None)

@@ -9,7 +9,7 @@ from heptox.translate.explanation import (
     explain,
     losses,
 )
-from heptox.translate.knowledge import image_constraints, source_constraints, with_wholes
+from heptox.translate.knowledge import source_constraints, with_wholes
 from heptox.translate.model import Check, Direction, Loss, Step, Translation, no_check
 from heptox.translate.path import Hop, HopTranslation, PathTranslation, translate_path
 from heptox.translate.pipeline import RULES, translate
@@ -30,7 +30,6 @@ __all__ = [
     "Step",
     "Translation",
     "explain",
-    "image_constraints",
     "losses",
     "no_check",
     "source_constraints",

@@ -1,6 +1,6 @@
 """Definition 1, tested on random documents and queries, and what a mapping does to real ones."""
 
-from heptox.verification.documents import Instance, instance_of, side_of
+from heptox.verification.documents import side_of
 from heptox.verification.laws import Law, served
 from heptox.verification.random_queries import Vocabulary, random_query
 from heptox.verification.remarks import Remark, random_documents, remarks
@@ -9,14 +9,12 @@ from heptox.verification.verifying import Counterexample, RoundTrip, Verificatio
 
 __all__ = [
     "Counterexample",
-    "Instance",
     "Law",
     "LossyDocument",
     "Remark",
     "RoundTrip",
     "Verification",
     "Vocabulary",
-    "instance_of",
     "random_documents",
     "random_query",
     "remarks",

@@ -33,6 +33,7 @@ from heptox.xml.trees import (
     line_of,
     parse_document,
     read_document,
+    tags_of,
 )
 from heptox.xml.writing import (
     IN_TEXT,
@@ -84,6 +85,7 @@ __all__ = [
     "read_dtd_text",
     "read_text",
     "start_tag",
+    "tags_of",
     "unescaped_name",
     "unreadable",
     "write_between",

@@ -12,6 +12,7 @@ import codecs
 import os
 import re
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, cast
 
@@ -245,6 +246,16 @@ def count_elements(element: XmlElement) -> int:
     4
     """
     return int(cast(float, _COUNT(element)))
+
+
+def tags_of(element: XmlElement) -> Iterator[tuple[str, XmlElement]]:
+    """The tags of an element and of all in it, in their order: ``"start"`` or ``"end"``, and the element.
+
+    >>> [(tag, element.tag) for tag, element in tags_of(parse_document("<a><b/></a>").root)]
+    [('start', 'a'), ('start', 'b'), ('end', 'b'), ('end', 'a')]
+    """
+    found: Iterator[tuple[str, XmlElement]] = etree.iterwalk(element, events=("start", "end"))
+    return found
 
 
 def line_of(element: XmlElement) -> int:

@@ -42,7 +42,7 @@ from tests.support.rewriting.ways import as_set
 from tools.console import ROOT
 
 PAGE = ROOT / "docs" / "rewriting.md"
-KINDS = ("Rename", "Insert", "ToElement", "Upgrade", "Downgrade", "Exchange")
+KINDS = ("Rename", "Insert", "ToElement", "Upgrade", "Downgrade", "Swap")
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_other_machines_draw_the_same() -> None:
 
 
 def test_keys_are_kept_and_sections_repeat_as_often_as_asked() -> None:
-    schema = next(schema for schema in schemas() if "Exchange" in kinds(schema))
+    schema = next(schema for schema in schemas() if "Swap" in kinds(schema))
     for repetitions in (2, 6):
         root = parse_document(document(schema, 20_000, repetitions=repetitions)).root
         (instructor, *_), (section, *_) = root.findall("course/instructor"), root.findall("course/instructor/section")

@@ -27,13 +27,13 @@ def shared_spark(monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
     @contextmanager
     def session(master: str, *, settings: Mapping[str, str]) -> Iterator[SparkSession]:
         assert master == "local[2]"
-        before = {name: spark.conf.get(name) for name in settings}
+        before = {name: spark.conf.get(name) or "" for name in settings}
         try:
             for name, value in settings.items():
                 spark.conf.set(name, value)
             yield spark
         finally:
             for name, value in before.items():
-                spark.conf.set(name, value or "")
+                spark.conf.set(name, value)
 
     monkeypatch.setattr("heptox.cluster.spark_session", session)

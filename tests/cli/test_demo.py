@@ -7,26 +7,26 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from heptox.demo import HOSPITALS
 from heptox.peer import ControlAddress
-from tests.peer.daemons import DEADLINE, wait_until
+from tests.peer.daemons import DEADLINE, heptox, wait_until
+from tests.support.forking import Forked, shell_function
 
-DEMO = (sys.executable, "-m", "heptox", "demo", "--patients", "40", "--seed", "3")
+DEMO = ("--patients", "40", "--seed", "3")
 
 
 def begun(temporary: Path, *arguments: str) -> subprocess.Popen[str]:
-    """The demonstration as a terminal starts it."""
-    return subprocess.Popen(
+    """The demonstration in a process of its own."""
+    return Forked(
         [*DEMO, *arguments],
-        env={**os.environ, "TMPDIR": str(temporary)},
+        {**os.environ, "TMPDIR": str(temporary)},
+        "tests.cli.forked_demo",
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
     )
 
 
@@ -84,17 +84,10 @@ def test_kept_peers_are_asked_and_stopped_as_it_tells(tmp_path: Path) -> None:
         lines = out.partition("The peers go on. Ask them:\n")[2].splitlines()
         assert len(processes) == 3
         assert all(map(alive, processes))
-        asked = subprocess.run(
-            [sys.executable, "-m", *shlex.split(lines[0])],
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE,
-            check=False,
-        )
+        asked = heptox(*shlex.split(lines[0])[1:])
         assert asked.returncode == 0, asked.stderr
         assert "the answer is complete" in asked.stderr
-        heptox = f'heptox() {{ {shlex.quote(sys.executable)} -m heptox "$@"; }}; '
-        subprocess.run(["sh", "-c", heptox + lines[-1]], timeout=DEADLINE, check=True)
+        subprocess.run(["sh", "-c", f"{shell_function()}; {lines[-1]}"], timeout=DEADLINE, check=True)
         wait_until(lambda: not any(map(alive, processes)))
         assert list(tmp_path.iterdir()) == []
     finally:

@@ -25,12 +25,12 @@ SMALL = ("--peers", "4", "--schemas", "2", "--hops", "2", "--people", "2", "--ma
 
 @pytest.mark.usefixtures("quick_java")
 def test_a_small_network_is_emulated_and_the_same_seed_gives_the_same_report(tmp_path: Path) -> None:
-    first = heptox_ended("emulate", *SMALL, "--queries", "Q1,Q2", "--seed", "3", "--out", tmp_path / "one")
+    first = heptox_ended("emulate", *SMALL, "--queries", "Q1", "--seed", "3", "--out", tmp_path / "one")
     assert first.code == 0, first.err
     assert first.out.startswith("the check passed: ")
     assert first.err == f"written: {tmp_path / 'one' / 'report.html'} and 7 more files beside it\n"
     plan = tmp_path / "plan.toml"
-    plan.write_text('peers = 5\nschemas = 2\nhops = 2\npeople = 2\nqueries = ["Q1", "Q2"]\nseed = 3\n')
+    plan.write_text('peers = 5\nschemas = 2\nhops = 2\npeople = 2\nqueries = ["Q1"]\nseed = 3\n')
     second = heptox_ended("emulate", plan, "--peers", "4", "--master", "local[1]", "--out", tmp_path / "two", "--json")
     assert second.code == 0, second.err
     for name in ("report.json", "paths.csv", "arrival.svg", "hops.svg"):
@@ -39,7 +39,7 @@ def test_a_small_network_is_emulated_and_the_same_seed_gives_the_same_report(tmp
     assert report["times"]["seconds"].keys() >= {"documents", "translation", "statements", "peers at work", "check"}
     del report["times"]
     assert report == json.loads((tmp_path / "one" / "report.json").read_text())
-    assert [query["complete"] for query in report["queries"]] == [True, True]
+    assert [query["complete"] for query in report["queries"]] == [True]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ author/book/@kind -> books/book/kind
 PROGRAM = """\
 source "authors.dtd" root authors
 # each book with its author
-exchange author with author/book
+swap author with author/book
 rename author/book to work
 """
 DOCUMENT = """\

@@ -222,6 +222,7 @@ def test_what_has_no_value_says_why_on_one_line(text: str) -> None:
         ("1 +\n //b[2]/@z", 'FORG0001 Cannot convert string "q" to double, at line 2, column 3 of'),
         ("//c ! xs:date('&' || .)", 'FORG0001 Invalid date "&2"'),
         ("exactly-one(//n)", "FORG0005"),
+        ("xs:date('x') ! 1", 'Invalid date "x"'),
         ("let $f := function($x, $f) { 1 + $f($x, $f) } return $f(1, $f)", "its functions call each other without end"),
         ("matches(string-join((1 to 60) ! 'a') || '!', '(a+)+$')", "its evaluation takes more than 1 s"),
         ("count(for $a in 1 to 99999, $b in 1 to 99999 return $a[. = $b])", "its evaluation takes more than 1 s"),
@@ -261,6 +262,23 @@ def _children() -> set[int]:
     """The processes that this one has started."""
     threads = Path("/proc/self/task").glob("*/children")
     return {int(pid) for thread in threads for pid in thread.read_text().split()}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "<a>" * 256 + "</a>" * 256,
+        "<a " + " ".join(f"x{number}='{number}'" for number in range(1000)) + "/>",
+        f"<{'a' * 5000}/>",
+        f"<a>{'&amp;' * 300_000}</a>",
+    ],
+    ids=["deep", "attributes", "name", "references"],
+)
+def test_documents_at_the_limits_of_documents_are_read(document: str) -> None:
+    root = evaluated_tree(document.encode())
+    (given,) = EVALUATED.select(["//*, //@*"], root).values()
+    assert isinstance(given, list)
+    assert len(given) == sum(1 + len(element.attrib) for element in root.iter())
 
 
 def test_dates_without_a_time_zone_are_in_utc_whatever_the_machine_says(monkeypatch: pytest.MonkeyPatch) -> None:

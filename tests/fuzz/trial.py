@@ -30,6 +30,7 @@ from tests.support.rewriting.translated import check_translated
 from tests.support.rewriting.ways import check_ways
 from tests.support.round_trips import check_round_trip
 from tests.support.scenarios import check_path, random_path, random_scenario
+from tests.support.shared import tells_missing
 from tests.support.together import check_path_together, check_together
 
 THERE_AND_BACK: Final = 12
@@ -103,7 +104,9 @@ def trial(number: int, size: Size) -> Outcome:
             judge_matching(random, number, size.queries, size.documents, engines, outcome)
         else:
             kinds.get(number % 10, _judge_problem)(random, size, outcome)
-    except Exception:
+    except Exception as error:
+        if tells_missing(error):
+            raise
         outcome.broken.append(f"crash\n{format_exc()}")
     return outcome
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from heptox.errors import Fault, GrammarError
 from heptox.grammar import parse_subscription
+from heptox.grammar.alternatives import TRUE, all_of, both, either, there_is
 from heptox.grammar.subscription import parse_by_grammar
 from heptox.grammar.subscription_scanner import scan_subscription
 from heptox.pattern import Number, PatternNode, Text, TreePattern, ValueTest, is_leaf_test
@@ -114,3 +117,9 @@ def test_the_scanner_reads_nothing_otherwise_than_the_grammar(tokens: list[str])
 def test_the_scanner_reads_what_is_plain(pattern: TreePattern) -> None:
     text = str(pattern)
     assert '""' in text or scan_subscription(text) == (pattern,)
+
+
+@given(st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=3), max_size=6))
+def test_conditions_beside_each_other_are_joined_as_one_after_the_other(alternatives: list[list[str]]) -> None:
+    conditions = [either(there_is("/", name, TRUE) for name in names) for names in alternatives]
+    assert all_of(conditions) == reduce(both, conditions, TRUE)

@@ -164,6 +164,7 @@ LARGE: Final[dict[str, Callable[[], bytes]]] = {
     "names": lambda: b"<r>" + b"".join(b"<a%x/>" % number for number in range(100_000)) + b"</r>",
     "namespaces": lambda: b"<r>" + b"".join(b'<n:a xmlns:n="u%d"/>' % number for number in range(50_000)) + b"</r>",
     "one attribute": lambda: b'<r a="' + b"&#65;" * (4 * MEGABYTE) + b'"/>',
+    "attributes": lambda: b"<r " + b" ".join(b'a%d="1"' % number for number in range(200_000)) + b"/>",
     "one tag": lambda: b"<r" + b" " * (12 * MEGABYTE) + b"/>",
     "a fault behind many lines": lambda: b"<r>" + b"\n" * (12 * MEGABYTE) + b"<a></b>",
 }

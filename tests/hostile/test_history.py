@@ -26,6 +26,7 @@ from heptox.peer.wire.standing import Side
 from heptox.peer.wire.transport import ByteMessages
 from heptox.schema import parse_dtd
 from heptox.settings import Hide, peer_settings_text
+from tests.hostile.attacks import no_harm
 from tests.peer.daemons import DEADLINE, Daemon, daemon, wait_until
 from tests.peer.whole_peers import DTDS, arrows, new_peer
 
@@ -153,15 +154,20 @@ def served(at: Daemon) -> list[dict[str, Any]]:
 def test_what_is_hidden_by_now_is_not_served_and_nothing_leaves_that_may_show_it(tmp_path: Path) -> None:
     folder = new_peer(tmp_path / "publisher", history="retained").folder
     with daemon(folder) as publisher:
-        key = key_before(publisher.peer_id)
+        key, published = key_before(publisher.peer_id), list[str]()
+        with publisher.client() as client:
+            client.load("own.xml", PLAIN.encode())
 
         async def before() -> None:
             async with reader(publisher, key) as one:
-                assert await publish(publisher, plain=PLAIN, secret=SECRET, comment=BESIDE["comment"], last=PLAIN) == {}
+                kept = await publish(publisher, plain=PLAIN, secret=SECRET, **BESIDE, last=PLAIN)
+                assert kept.keys() <= {"default", "namespace"}, "what is not of the schema"
+                published.extend(name for name in ("plain", "secret", *BESIDE, "last") if name not in kept)
                 await one.hear_of_the_feed()
 
         run(before)
     change(folder, hide=(HIDING,))
+    end = len(published)
     with daemon(folder) as publisher:
 
         async def after() -> None:
@@ -170,15 +176,15 @@ def test_what_is_hidden_by_now_is_not_served_and_nothing_leaves_that_may_show_it
                     if not each.feed:
                         await each.hear_of_the_feed()
                     names, answer = await each.ask(0, *behind)
-                    assert (names, answer.position, answer.missing) == (["plain.xml", "last.xml"], 4, 2)
+                    assert (names, answer.position, answer.missing) == (["plain.xml", "last.xml"], end, end - 2)
                     line = served(publisher)[-1]
                     assert line["route"] == [*behind, each.peer]
                     assert (line["asker"], line["neighbour"]) == (line["route"][0], each.peer)
-                    assert (line["after"], line["upto"], line["documents"], line["withheld"]) == (0, 4, 2, 2)
+                    assert (line["after"], line["upto"], line["documents"], line["withheld"]) == (0, end, 2, end - 2)
                 before = len(served(publisher))
                 for _ in range(20):
                     await one.ask(0)
-                    await one.ask(4)
+                    await one.ask(end)
                 assert len(served(publisher)) == before, "what is asked for again and again fills no disk"
                 kept = await publish(publisher, secret2=SECRET, **{f"{name}2": text for name, text in BESIDE.items()})
                 assert set(kept) == {"secret2", *(f"{name}2" for name in BESIDE)}
@@ -187,9 +193,10 @@ def test_what_is_hidden_by_now_is_not_served_and_nothing_leaves_that_may_show_it
                     assert "x" in kept.pop(name)
                 assert all(why.startswith("it may show what is hidden: line 1: ") for why in kept.values()), kept
                 assert await publish(publisher, plain2=PLAIN) == {}
-                assert (await other.ask(4))[0] == ["plain2.xml"]
+                assert (await other.ask(end))[0] == ["plain2.xml"]
 
-        run(after)
+        with no_harm(publisher, query="//b/d"):
+            run(after)
 
 
 def test_what_was_published_before_its_time_is_served_to_no_subscriber(tmp_path: Path) -> None:
@@ -232,7 +239,11 @@ def test_what_was_published_before_its_time_is_served_to_no_subscriber(tmp_path:
                 assert (names, answer.missing) == (["second.xml", "third.xml"], 1), "as much as the other one has"
 
         run(later)
+    audit = folder / "audit.log"
+    audit.write_bytes(b"".join(audit.read_bytes().splitlines(keepends=True)[:-2]))
     with daemon(folder) as publisher:
+        with publisher.client() as client:
+            assert [one for one in client.doctor() if "2 lines are missing" in one.message], "the log was cut meanwhile"
 
         async def after_another_start() -> None:
             async with reader(publisher, key) as one:

@@ -3,12 +3,17 @@ running daemon, watched all the while."""
 
 from __future__ import annotations
 
+import os
+import pty
+import re
+import subprocess
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import Any, Final, cast
 
 import pytest
@@ -41,7 +46,7 @@ from tests.fuzz.handlers.target import FRIEND, agree
 from tests.hostile.attacks import MEGABYTE
 from tests.hostile.test_offers import GOOD, Stranger, run, stranger
 from tests.hostile.victims import Victim, agreed, harmless
-from tests.peer.daemons import ask
+from tests.peer.daemons import DEADLINE, HEPTOX, ask
 from tests.peer.hostile import hostile
 
 ADVERTISED: Final = advertised(read_dtd(HOSPITAL / "massgeneral.dtd"))
@@ -225,7 +230,7 @@ async def want_much(relay: Relay) -> None:
     for number in count(1):
         if relay.ended.is_set():
             return
-        steps = "".join(f"[n{number}x{place}]" for place in range(2500))
+        steps = "".join(f"[n{number}x{place}]" for place in range(5000))
         await relay.say(Subscribe(number, f"//a{steps}", merged=number % 2 == 0))
 
 
@@ -255,12 +260,14 @@ async def want_the_same_for_many(relay: Relay) -> None:
     await relay.say(Unsubscribe(FAR))
 
 
-@pytest.mark.parametrize("much", [want_much, announce_much, want_and_want_no_more, want_the_same_for_many])
+@pytest.mark.parametrize(
+    ("much", "links"), [(want_much, 2), (announce_much, 1), (want_and_want_no_more, 2), (want_the_same_for_many, 1)]
+)
 def test_what_a_neighbour_makes_a_peer_keep_ends_with_its_link(
-    victim: Victim, much: Callable[[Relay], Awaitable[None]]
+    victim: Victim, much: Callable[[Relay], Awaitable[None]], links: int
 ) -> None:
     async def attack() -> None:
-        for _ in range(2):
+        for _ in range(links):
             async with agreed(victim, Relay) as relay:
                 assert isinstance(relay, Relay)
                 await relay.say(Hello())
@@ -345,3 +352,43 @@ def accept(victim: Victim, made: Stranger, digest: str) -> None:
 def refuse(victim: Victim, made: Stranger) -> None:
     with victim.target.client() as client:
         client.refuse(made.peer)
+
+
+# -- terminals --------------------------------------------------------------------------------------------------------
+
+
+TURNING: Final = "a\u202eb\x1b[2J\u2066c\u2028d\u200f"
+
+
+def test_what_a_stranger_calls_itself_turns_and_clears_no_terminal(victim: Victim) -> None:
+    files = {**GOOD.files, GOOD.mapping: f"# {TURNING}\n".encode() + GOOD.files[GOOD.mapping]}
+
+    async def attack() -> None:
+        async with stranger(victim.daemon) as made:
+            with suppress(PeerError):  # a name that none can have is answered by a reset
+                await made.make(made.offer(name=TURNING))
+            await made.make(made.offer(MappingFiles(files, GOOD.mapping), "turning"))
+            for more in ((), ("--show", "turning")):
+                look = partial(on_terminal, "peer", "acquaintances", victim.target.folder, *more)
+                shown.append(await trio.to_thread.run_sync(look))
+            await trio.to_thread.run_sync(refuse, victim, made)
+
+    shown: list[str] = []
+    harmless(victim, lambda: run(attack))
+    assert any("friend" in text for text in shown)
+    assert any("\\u202e" in text for text in shown)
+    assert [text for text in shown if re.search("[\u200f\u2028\u202e\u2066]|\x1b\\[2J", text)] == []
+
+
+def on_terminal(*arguments: str | Path) -> str:
+    """What a command prints on a terminal."""
+    ours, its = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as read:
+        process = subprocess.Popen([*HEPTOX, *map(str, arguments)], stdin=its, stdout=its, stderr=its)
+        os.close(its)
+        said = b""
+        with suppress(OSError):  # the end of a terminal
+            while piece := read.read(65536):
+                said += piece
+        process.wait(DEADLINE)
+    return said.decode()

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from heptox.errors import MappingError
-from heptox.grammar import parse_rules, print_rules_file
+from heptox.grammar import parse_rule_parts, print_rules_file
 from heptox.mapping import Mapping, exchange, load_mapping, parse_mapping_arrows, print_rules
 from heptox.pattern import Comparison
 from heptox.xml import parse_document
@@ -36,7 +36,7 @@ SOURCE_BOX: Final = "source box S = a/(x | y | z)\n[S] -> p/a\n"
 
 def rules_of(found: Mapping) -> str:
     """The rules alone, without what is declared."""
-    along = replace(parse_rules(print_rules(found, "/")), against=None)
+    along = replace(parse_rule_parts(print_rules(found, "/"))[0], against=None)
     return print_rules_file(along).split("along:\n\n", 1)[1]
 
 

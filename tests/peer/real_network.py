@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from heptox.grammar import print_query
 from heptox.peer import PeerFolder
 from heptox.translate import Direction
 from tests.cluster.workload import asked
+from tests.support.forking import Forked
 
 SECONDS: Final = 600.0
 """The deadline of a query: far more than any needs."""
@@ -72,8 +72,7 @@ class Process:
     """A process with several peers."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        command = [sys.executable, "-m", "tests.peer.hosting", *map(str, folders)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = Forked(folders, module="tests.peer.hosting", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def tell(self, **command: Any) -> None:
         assert self._process.stdin

@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import pytest
 
-from tests.peer.daemons import HEPTOX, heptox, wait_until
+from tests.peer.daemons import HEPTOX, daemon, heptox, wait_until
 from tests.support.fixtures import FIXTURES
-from tools.daemons import DEADLINE, Daemon, daemon
+from tools import daemons as processes
+from tools.daemons import DEADLINE, Daemon
 
 EARLIER: Final = "f75bd316570edb0f2b626a725cc94d0b9eb15c00"
 """The version whose messages and folders are kept in ``tests/fixtures/frozen``."""
@@ -43,8 +44,11 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def _run(environment: dict[str, str] | None, *arguments: str | Path) -> str:
-    command = [*HEPTOX, *map(str, arguments)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, env=environment, check=False)
+    if environment is None:
+        ended = heptox(*arguments)
+    else:
+        command = [*HEPTOX, *map(str, arguments)]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, env=environment, check=False)
     assert not ended.returncode, ended.stderr
     return ended.stdout
 
@@ -62,7 +66,7 @@ def peers(earlier: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> 
     boston, montreal = folder / "boston", folder / "montreal"
     _run(earlier, "peer", "init", boston, "--schema", HOSPITAL / "massgeneral.dtd", "--data", HOSPITAL / "boston.xml")
     _run(None, "peer", "init", montreal, "--schema", HOSPITAL / "mongenhosp.dtd", "--data", HOSPITAL / "montreal.xml")
-    with daemon(boston, earlier) as old, daemon(montreal) as new:
+    with processes.daemon(boston, earlier) as old, daemon(montreal) as new:
         arrows = HOSPITAL / "montreal-boston.arrows"
         _run(None, "peer", "acquaint", montreal, old.address, "--arrows", arrows, "--name", "boston")
         wait_until(lambda: "montreal" in _run(earlier, "peer", "acquaintances", boston))

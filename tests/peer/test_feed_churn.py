@@ -16,6 +16,7 @@ from benchmarks.routing.methods import METHODS, PaperRouter
 from heptox.peer.feed import feeds
 from tests.peer.networks import until
 from tests.peer.whole_peers import Peer, new_peer, peers_at_work
+from tests.support.budget import usually
 
 DEADLINE: Final = 400.0
 PEERS: Final = 16
@@ -248,7 +249,7 @@ class Life:
         return found
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", usually(("neither", "both"), tuple(METHODS)))
 def test_what_counts_is_delivered_once_whoever_comes_and_goes(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

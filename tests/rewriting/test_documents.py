@@ -12,13 +12,13 @@ from heptox.rewriting import (
     Dissolve,
     Downgrade,
     Drop,
-    Exchange,
     Insert,
     Operator,
     Program,
     Prune,
     Rename,
     Rewriter,
+    Swap,
     ToAttribute,
     ToElement,
     Upgrade,
@@ -54,8 +54,8 @@ def rewritten(text: str, *operators: Operator) -> str:
         (Downgrade(A, (C,), D), "<r><a><c/><d>1</d><d>2</d></a></r>", "<r><a><d>1<c/></d><d>2<c/></d></a></r>"),
         (Downgrade(A, (C,), D), "<r><a><c/></a></r>", "<r><a><c/></a></r>"),
         (Downgrade(A, (C,), D, True), "<r><a><c/></a></r>", "<r><a/></r>"),
-        (Exchange(A, C), "<r><a><c>1</c><c>2</c><d/></a><a/></r>", "<r><c>1<a><d/></a></c><c>2<a><d/></a></c><a/></r>"),
-        (Exchange(A, C, True), "<r><a><c/></a><a/></r>", "<r><c><a/></c></r>"),
+        (Swap(A, C), "<r><a><c>1</c><c>2</c><d/></a><a/></r>", "<r><c>1<a><d/></a></c><c>2<a><d/></a></c><a/></r>"),
+        (Swap(A, C, True), "<r><a><c/></a><a/></r>", "<r><c><a/></c></r>"),
         (Dissolve(A), '<r><a x="1"><c/><d/></a><b/></r>', "<r><c/><d/><b/></r>"),
         (Drop(C), "<r><a><c/><d/></a></r>", "<r><a><d/></a></r>"),
         (Drop((*B, "text()")), "<r><b>1<d/>2</b></r>", "<r><b><d/></b></r>"),
@@ -91,7 +91,7 @@ def test_the_document_that_is_given_stays_as_it_is() -> None:
 
 
 def test_elements_that_the_schema_does_not_know_stay() -> None:
-    assert rewritten("<r><n><c/></n><a><n/><c/></a></r>", Exchange(A, C)) == "<r><n><c/></n><c><a><n/></a></c></r>"
+    assert rewritten("<r><n><c/></n><a><n/><c/></a></r>", Swap(A, C)) == "<r><n><c/></n><c><a><n/></a></c></r>"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_documents_that_do_not_fit_are_refused(given: str, message: str) -> None
 
 @pytest.mark.parametrize(
     "operator",
-    [Exchange((), A), Upgrade((), (A,)), Dissolve(()), Drop(()), Prune(()), ToAttribute(())],
+    [Swap((), A), Upgrade((), (A,)), Dissolve(()), Drop(()), Prune(()), ToAttribute(())],
     ids=lambda operator: type(operator).__name__,
 )
 def test_operators_that_would_leave_no_root_are_refused(operator: Operator) -> None:

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from heptox.rewriting import Exchange, Insert, Program, Upgrade, infer_operators
+from heptox.rewriting import Insert, Program, Swap, Upgrade, infer_operators
 from tests.rewriting.building import schema_of, target_to
 from tests.support.checking import Outcome
 from tests.support.rewriting.checking import check_inference
@@ -17,8 +17,8 @@ SMALLEST_FAILURES_OF_THE_PAPER_S_RULES = {
     "upgrade two levels": ("r(e1(e2(e3)))", "r(e1(e2), e3)"),
     "up, then down": ("r(e1(e2), e3)", "r(e3(e1, e2))"),
     "upgrade, then insert": ("r(e1(e2))", "r(e1, w(e2))"),
-    "exchange, wrapper between": ("r(e1(e2))", "r(e2(w(e1)))"),
-    "two exchanges of one parent": ("r(e1(e2, e3))", "r(e3(e2(e1)))"),
+    "swap, wrapper between": ("r(e1(e2))", "r(e2(w(e1)))"),
+    "two swaps of one parent": ("r(e1(e2, e3))", "r(e3(e2(e1)))"),
     "order": ("r(e1(e2))", "r(w(v(e1, e2)))"),
 }
 
@@ -38,10 +38,10 @@ def test_one_wrapper_takes_all_children_that_go_into_it() -> None:
     assert operators == (Insert(("course",), ("schedule",), (("course", "time"), ("course", "location"))),)
 
 
-def test_two_exchanges_of_one_parent_come_from_within() -> None:
+def test_two_swaps_of_one_parent_come_from_within() -> None:
     schema = schema_of("r(e1(e2, e3))")
     operators = infer_operators(schema, target_to("r(e3(e2(e1)))", schema), or_drop=False)
-    assert operators[0] == Exchange(("e1",), ("e1", "e3"))
+    assert operators[0] == Swap(("e1",), ("e1", "e3"))
 
 
 def test_what_nothing_corresponds_to_goes_or_is_kept() -> None:

@@ -10,11 +10,11 @@ from heptox.errors import DisseminationError
 from heptox.mapping import exchange, load_mapping
 from heptox.rewriting import (
     Downgrade,
-    Exchange,
     Insert,
     MappingProgram,
     Operator,
     Rewriter,
+    Swap,
     mapping_program,
     paper_program,
 )
@@ -44,7 +44,7 @@ def test_sections_below_courses_become_entries_with_what_their_course_says() -> 
     made = mapping_program(courses.mapping("uwm-reed"))
     assert made.program is not None
     course, section = ("course_listing",), ("course_listing", "section_listing")
-    assert Exchange(course, section, or_drop=True) in made.program.operators
+    assert Swap(course, section, or_drop=True) in made.program.operators
     document = parse_document(
         "<root><course_listing><course>1</course><title>t</title><section_listing><section>a</section></section_listing>"
         "<section_listing><section>b</section></section_listing></course_listing>"

@@ -10,10 +10,10 @@ from hypothesis import given, settings, strategies as st
 
 from heptox.errors import DisseminationError
 from heptox.rewriting import (
-    Exchange,
     Insert,
     Program,
     Rename,
+    Swap,
     Upgrade,
     load_program,
     parse_program,
@@ -40,14 +40,14 @@ def test_a_program_is_loaded_from_a_file(folder: Path) -> None:
     file = folder / "uni.operators"
     file.write_text(
         'source "uni.dtd" root uni\n'
-        "exchange faculty/course/author with faculty/course/author/article\n"
+        "swap faculty/course/author with faculty/course/author/article\n"
         "insert by in faculty/course for faculty/course/author/article\n"
         "upgrade * from faculty\n"
         "rename faculty/course/+by to written\n"
     )
     author = ("faculty", "course", "author")
     assert load_program(file).operators == (
-        Exchange(author, (*author, "article")),
+        Swap(author, (*author, "article")),
         Insert(author[:2], ("by",), ((*author, "article"),)),
         Upgrade(author[:1]),
         Rename((*author[:2], "+by"), "written"),
@@ -68,7 +68,7 @@ def test_every_fault_of_a_file_is_told_in_one_run(folder: Path) -> None:
         "to element faculty/course",
         "rename faculty/course/@code to number",
         'source "other.dtd"',
-        "exchange . with faculty",
+        "swap . with faculty",
         "drop faculty",
         "prune faculty/course",
     ]
@@ -85,7 +85,7 @@ def test_every_fault_of_a_file_is_told_in_one_run(folder: Path) -> None:
         "f.operators:9:1: HX9102 faculty/course/@code cannot be called number (to element and to attribute make one of"
         " the other)",
         "f.operators:10:1: HX4003 the source schema is declared again (keep one of the lines)",
-        "f.operators:11:1: HX9102 exchange cannot be applied to the root (a document has one root)",
+        "f.operators:11:1: HX9102 swap cannot be applied to the root (a document has one root)",
         "f.operators:13:7: HX9102 faculty/course is not there (nodes are named by their paths in the source schema,"
         " wherever they stand by now)",
     ]

@@ -14,7 +14,6 @@ from heptox.rewriting import (
     Dissolve,
     Downgrade,
     Drop,
-    Exchange,
     Insert,
     Operator,
     Program,
@@ -22,6 +21,7 @@ from heptox.rewriting import (
     Rename,
     Rewriter,
     StreamingRewriter,
+    Swap,
     ToAttribute,
     ToElement,
     Upgrade,
@@ -69,11 +69,11 @@ def streamed(text: bytes, *operators: Operator, most_held: int = 5000) -> str:
         ((Insert(COURSE, ("all",)), Insert(FACULTY, ("courses",), (COURSE,)), Insert((), ("in", "it"))), set()),
         ((Insert(COURSE, ("what",), (TITLE,)),), {COURSE}),
         ((Insert(FACULTY, ("of",), (FACULTY_NAME,)),), {FACULTY}),
-        ((Exchange(COURSE, TIME), Downgrade(COURSE, (TITLE,), ROOM), Rename(TIME, "hour")), {COURSE}),
-        ((Exchange(COURSE, TIME), Insert(FACULTY, ("times",), (TIME,))), {FACULTY}),
+        ((Swap(COURSE, TIME), Downgrade(COURSE, (TITLE,), ROOM), Rename(TIME, "hour")), {COURSE}),
+        ((Swap(COURSE, TIME), Insert(FACULTY, ("times",), (TIME,))), {FACULTY}),
         ((Upgrade(COURSE, (ROOM,)), Prune(FACULTY_NAME), Prune(FACULTY)), {COURSE}),
         ((Upgrade(COURSE), Upgrade(FACULTY, (COURSE,))), {FACULTY}),
-        ((Downgrade((), (NAME,), FACULTY), Exchange(COURSE, TIME)), {()}),
+        ((Downgrade((), (NAME,), FACULTY), Swap(COURSE, TIME)), {()}),
         ((ToAttribute(TITLE), Arrange(COURSE, (ROOM, TIME))), {COURSE}),
         ((Dissolve(FACULTY), Insert((), ("courses",), (COURSE,))), {()}),
         ((Drop(FACULTY_NAME), Dissolve(FACULTY), Insert((), ("courses",), (COURSE,))), set()),
@@ -95,7 +95,7 @@ def test_scopes_are_the_elements_that_operators_need_as_a_whole(
 
 def test_parts_come_before_the_end_is_read() -> None:
     source = BytesIO(university())
-    parts = StreamingRewriter(program(Exchange(COURSE, TIME)), piece=200).rewrite(source)
+    parts = StreamingRewriter(program(Swap(COURSE, TIME)), piece=200).rewrite(source)
     first = next(parts)
     assert first.startswith(b"<uni><name>U</name><faculty>")
     assert source.tell() < 5000

@@ -15,7 +15,6 @@ from heptox.schema.validation import MAXIMUM_FAULTS
 from heptox.store import canonical
 from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.markup import Names
-from heptox.store.misfits import misfits_of
 from heptox.store.places import Places
 from heptox.store.relations import Catalogue, Part
 from heptox.store.shredding import Cell, MisfitError, Shredder
@@ -44,6 +43,14 @@ class Shredded:
     rows: list[list[list[Cell]]]
     taken: int
     misfits: EdgeValidator | None = None
+
+
+def misfits_of(graph: SchemaGraph, reader: XmlReader) -> EdgeValidator:
+    """What of a document does not fit, as a store finds it when it reads the document again."""
+    misfits = EdgeValidator(graph, lambda: reader.position, "HX6020")
+    for _ in reader.read(misfits.start, misfits.end, misfits.text):
+        pass
+    return misfits
 
 
 def shred(text: str | bytes, graph: SchemaGraph, size: int = 1 << 18) -> Shredded:

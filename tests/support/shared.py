@@ -23,5 +23,10 @@ def may_be_missing() -> bool:
     return not SHARED.is_dir() and os.environ.get("CI") != "true"
 
 
+def tells_missing(error: BaseException) -> bool:
+    """Whether something failed by reading what may be missing."""
+    return may_be_missing() and str(SHARED) in str(error)
+
+
 reads_shared = pytest.mark.skipif(may_be_missing(), reason=MISSING)
 """Of tests that would fail otherwise than by reading what is not there."""

@@ -18,6 +18,7 @@ from heptox.errors import HeptoxError
 from heptox.grammar import parse_query, print_query
 from heptox.mapping import Mapping
 from heptox.translate import Direction, translate
+from tests.support.budget import tries
 from tests.support.definition import image_of, making, same_items
 from tests.support.fixtures import FIXTURES
 from tests.support.oracle import Bound, Grammar, by_the_letter, small_documents
@@ -25,7 +26,7 @@ from tests.support.random_mappings import Problem, QueryMaker, problem, random_d
 from tests.support.saxon import answer_sets
 from tests.translate.test_counterexamples import sections
 
-SEEDS: Final = range(40)
+SEEDS: Final = range(tries(40))
 CASES: Final = sorted((FIXTURES / "oracle").glob("*.txt"))
 QUERIES: Final = 12
 """How many queries over each side are translated in each case, besides those that it names."""

@@ -15,13 +15,14 @@ import pytest
 
 from heptox.translate import Direction
 from tests.fuzz.trial import Size, trial
+from tests.support.budget import tries
 from tests.support.checking import SIDES, Outcome, check
 from tests.support.definition import pairs
 from tests.support.fixtures import FIXTURES
 from tests.support.random_mappings import problem, random_documents
 from tests.translate.test_counterexamples import sections
 
-TRIALS: Final = range(75)
+TRIALS: Final = range(tries(75))
 """The first ones of ``python -m tests.fuzz``."""
 
 CASES: Final = sorted((FIXTURES / "definition").glob("*.txt"))
@@ -42,8 +43,8 @@ def test_enough_is_asked_and_answered() -> None:
     whole: Counter[str] = sum((outcome_of(number).counts for number in TRIALS), Counter())
     assert whole["refused"] < whole["asked"] / 4, whole
     assert whole["given up"] < whole["asked"] / 25, whole
-    assert whole["answers to source"] > len(TRIALS) * Size().queries, whole
-    assert whole["answers to target"] > len(TRIALS) * Size().queries, whole
+    assert whole["answers to source"] > 5 * len(TRIALS), whole
+    assert whole["answers to target"] > 5 * len(TRIALS), whole
     assert whole["answers together"] > 2 * len(TRIALS), whole
     assert whole["cases there and back"] > len(TRIALS) * Size().documents / 2, whole
 

@@ -16,6 +16,7 @@ from heptox.mapping import exchange
 from heptox.translate import Direction
 from heptox.xml import parse_document, write_document
 from tests.mapping.building import text_set
+from tests.support.budget import tries, usually
 from tests.support.checking import Outcome, check
 from tests.support.definition import Pair, pairs
 from tests.support.random_mappings import QueryMaker, random_documents
@@ -24,8 +25,8 @@ from tests.support.scenarios.transformations import TRANSFORMATIONS
 
 EXCHANGED: Final = range(300)
 EXCHANGED_AT_ONCE: Final = 50
-SEEDS: Final = range(40)
-PATHS: Final = range(24)
+SEEDS: Final = range(tries(40))
+PATHS: Final = range(usually(12, 24))
 QUERIES: Final = 4
 DOCUMENTS: Final = 6
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping as Table, Set
+from collections.abc import Callable, Iterable, Mapping as Table, Set
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -16,6 +16,7 @@ from heptox.errors import Fault, PeerError
 from heptox.mapping import Mapping
 from heptox.peer.folder.folder import Acquaintance, PeerFolder
 from heptox.peer.folder.requests import Requests
+from heptox.peer.models.control import RequestModel
 from heptox.peer.wire.address import PeerAddress
 from heptox.peer.wire.mapping_files import MappingFiles
 from heptox.peer.wire.messages import PeerId
@@ -194,6 +195,16 @@ def offered_names(offers: Table[PeerId, Offer], acquaintances: Iterable[Acquaint
         peer: _numbered(offer.name, {name for known, name in names.items() if known != peer})
         for peer, offer in offers.items()
     }
+
+
+def request_models(
+    offers: Table[PeerId, Offer], names: Table[PeerId, str], connected: Callable[[PeerId], bool] = lambda _: False
+) -> tuple[RequestModel, ...]:
+    """The offers that wait, each from a peer that goes by one of the ``names``, as the control API has them."""
+    return tuple(
+        RequestModel.of(peer, offer, names[peer], own_addresses(peer, offer), connected=connected(peer))
+        for peer, offer in offers.items()
+    )
 
 
 def _numbered(name: str, taken: Set[str]) -> str:

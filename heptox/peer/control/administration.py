@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 # Not its names: DuckDB is loaded when they are asked for, and who only speaks to a daemon starts without it.
 from heptox import store as stores
@@ -22,25 +22,22 @@ from heptox.peer.acquaintance.acquainting import (
     acquaint,
     acquaintance_fields,
     offered_names,
-    own_addresses,
+    request_models,
     schema_key,
 )
 from heptox.peer.control.client import Client
 from heptox.peer.control.doctor import examine_folder
 from heptox.peer.control.endpoint import ControlAddress
-from heptox.peer.folder.audit import AuditLog
 from heptox.peer.folder.exports import file_digest
 from heptox.peer.folder.files import LOCK, holder, is_locked, wait_until_ended, wait_until_unlocked
 from heptox.peer.folder.folder import SETTINGS, STORE, PeerFolder
-from heptox.peer.folder.loading import MEMORY, THREADS, DocumentLoader, loaded_fields, open_audit, open_store
+from heptox.peer.folder.loading import MEMORY, THREADS, DocumentLoader, open_audit, open_store
 from heptox.peer.models.control import (
     AcquaintanceRequest,
     DocumentModel,
     Finding,
     KnownModel,
     Level,
-    Loaded,
-    RequestModel,
     StatusModel,
 )
 from heptox.xml import parse_document
@@ -49,27 +46,8 @@ STOP_SECONDS: Final = 10.0
 """How long a daemon may take to end."""
 
 
-class Loader(Protocol):
-    """Loads one document after the other."""
-
-    def load(
-        self,
-        name: str,
-        data: bytes,
-        *,
-        replacing: bool = False,
-        file: str | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> Loaded:
-        """Load one document, which ``file`` names in messages; raises :class:`HeptoxError` when it is refused.
-
-        ``progress`` is called now and then with how many of its bytes are done.
-        """
-        ...
-
-    def remove(self, name: str) -> str:
-        """Hold a document no longer, and give the name that it went by; raises :class:`HeptoxError`."""
-        ...
+Loader: TypeAlias = "Client | DocumentLoader"
+"""Loads one document after the other, and removes them, as :class:`Client` says."""
 
 
 @contextmanager
@@ -82,31 +60,7 @@ def document_loading(path: Path) -> Iterator[Loader]:
     else:
         folder = PeerFolder.open(path)
         with folder.locked(), open_store(folder) as store, open_audit(folder) as audit:
-            yield _FolderLoader(DocumentLoader(folder, store), audit)
-
-
-class _FolderLoader:
-    def __init__(self, loader: DocumentLoader, audit: AuditLog) -> None:
-        self._loader = loader
-        self._audit = audit
-
-    def load(
-        self,
-        name: str,
-        data: bytes,
-        *,
-        replacing: bool = False,
-        file: str | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> Loaded:
-        loaded = self._loader.load(name, data, replacing=replacing, file=file, progress=progress)
-        self._audit.write_synced("loaded", **loaded_fields(loaded))
-        return loaded
-
-    def remove(self, name: str) -> str:
-        removed = self._loader.remove(name)
-        self._audit.write_synced("removed", document=removed)
-        return removed
+            yield DocumentLoader(folder, store, audit=audit)
 
 
 def add_acquaintance(path: Path, proposal: Proposal) -> KnownModel:
@@ -168,19 +122,14 @@ def peer_status(path: Path) -> StatusModel:
             return client.status()
     folder = PeerFolder.open(path)
     offers = folder.requests().waiting()
-    names = offered_names(offers, folder.acquaintances())
+    acquaintances = folder.acquaintances()
     return StatusModel.of(
         folder.settings,
         peer_id=folder.identity.peer_id,
         schema_key=schema_key(folder.schema()),
-        running=False,
-        addresses=(),
         documents=len(folder.document_files()),
-        acquaintances=tuple(KnownModel.of(one, connected=False, fault="") for one in folder.acquaintances()),
-        requests=tuple(
-            RequestModel.of(peer, offer, names[peer], own_addresses(peer, offer)) for peer, offer in offers.items()
-        ),
-        queries=(),
+        acquaintances=tuple(KnownModel.of(one, connected=False, fault="") for one in acquaintances),
+        requests=request_models(offers, offered_names(offers, acquaintances)),
     )
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import resource
 import shutil
-import socket
 import stat
 import sys
 import time
@@ -247,17 +246,11 @@ def _open_files() -> Iterator[Finding]:
 def _address(folder: PeerFolder) -> Iterator[Finding]:
     settings = folder.settings
     endpoint = folder.endpoint()
-    if not is_locked(folder.path / LOCK) and endpoint.port:
-        family = socket.AF_INET6 if endpoint.protocol == "ip6" else socket.AF_INET
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((endpoint.host, endpoint.port))
-            except OSError as error:
-                advice = "set another `listen` in peer.toml, or end who uses it"
-                if endpoint != Listening.parse(settings.listen):
-                    advice = f"remove {folder.path / KEPT_ADDRESS} for another free port, or end who uses it"
-                yield Finding("address", Level.FAULT, f"{endpoint}: {error.strerror or error}", advice)
+    if not is_locked(folder.path / LOCK) and (error := endpoint.trouble()) is not None:
+        advice = "set another `listen` in peer.toml, or end who uses it"
+        if endpoint != Listening.parse(settings.listen):
+            advice = f"remove {folder.path / KEPT_ADDRESS} for another free port, or end who uses it"
+        yield Finding("address", Level.FAULT, f"{endpoint}: {error.strerror or error}", advice)
     announced = Listening.parse(settings.announce) if settings.announce else endpoint
     if announced.is_unspecified:
         message = f"others are told {announced}, where nobody can be reached"

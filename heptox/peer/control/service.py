@@ -17,7 +17,7 @@ from heptox.feed import FeedLog
 from heptox.grammar import check_names, encode_query, parse_query, print_query
 from heptox.matching import Broker
 from heptox.peer.acquaintance.acquaintances import Acquaintances
-from heptox.peer.acquaintance.acquainting import own_addresses
+from heptox.peer.acquaintance.acquainting import request_models
 from heptox.peer.acquaintance.register import Known
 from heptox.peer.answering import Answering
 from heptox.peer.console import Drawings
@@ -247,11 +247,7 @@ class PeerService:
 
     def requests(self) -> tuple[RequestModel, ...]:
         """The offers that wait for the administrator."""
-        names, connected = self.acquaintances.names(), self.transport.connected
-        return tuple(
-            RequestModel.of(peer, offer, names[peer], own_addresses(peer, offer), connected=connected(peer))
-            for peer, offer in self.acquaintances.requests().items()
-        )
+        return request_models(self.acquaintances.requests(), self.acquaintances.names(), self.transport.connected)
 
     def known_model(self, known: Known) -> KnownModel:
         """An acquaintance, with how it is doing."""

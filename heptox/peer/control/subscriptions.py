@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from heptox.errors import Fault, PeerError
 from heptox.matching import (
@@ -40,61 +40,8 @@ from heptox.peer.models.subscriptions import (
     SubscriptionsRequest,
 )
 
-
-class Subscriptions(Protocol):
-    """What a subscriber and a publisher do at a peer. Everything raises :class:`HeptoxError`."""
-
-    def subscribe(self, request: SubscriptionsRequest) -> SubscriptionsAdded:
-        """Add subscriptions; how many were ``added`` and ``held``, and the ``faults`` of those that are skipped."""
-        ...
-
-    def unsubscribe(self, name: str) -> SubscriptionModel:
-        """Remove a subscription; what it was."""
-        ...
-
-    def subscriptions(self) -> Iterator[SubscriptionModel]:
-        """All subscriptions, in the order in which they were added."""
-        ...
-
-    def subscription(self, name: str) -> SubscriptionModel:
-        """One subscription."""
-        ...
-
-    def notifications(
-        self,
-        name: str,
-        start: int | None = None,
-        since: str | None = None,
-        limit: int | None = None,
-        *,
-        follow: bool = False,
-        content: bool = False,
-    ) -> Iterator[NotificationModel]:
-        """Notifications from a sequence number or time on, else those that are not acknowledged, at most ``limit``.
-
-        To ``follow`` needs a daemon: then they go on as documents are published.
-        """
-        ...
-
-    def document(self, name: str, sequence: int) -> bytes:
-        """The document of a notification, byte for byte."""
-        ...
-
-    def acknowledge(self, name: str, sequence: int, reject: str | None = None) -> SubscriptionModel:
-        """Acknowledge up to a sequence number, whose notification becomes a dead letter if there is a reason to."""
-        ...
-
-    def dead_letters(self, name: str, after: int = 0) -> Iterator[DeadLetterModel]:
-        """The dead letters of a subscription, the oldest first."""
-        ...
-
-    def dead_document(self, name: str, letter: int) -> bytes:
-        """The document of a dead letter, byte for byte."""
-        ...
-
-    def publish(self, name: str, data: bytes, *, identity: str = "", file: str | None = None) -> PublishedModel:
-        """Publish a document, which messages call ``file``."""
-        ...
+Subscriptions: TypeAlias = "Client | _FolderClient"
+"""What a subscriber and a publisher do at a peer, as :class:`Client` says. Everything raises :class:`HeptoxError`."""
 
 
 def subscriptions_at(path: Path) -> AbstractContextManager[Subscriptions]:

@@ -55,26 +55,11 @@ class FeedView:
         return FeedsModel(
             publishers=tuple(map(self._publisher_model, self._router.publishers)),
             neighbours=tuple(
-                NeighbourModel(
-                    neighbour=seen.neighbour,
-                    name=name(seen.neighbour),
-                    wants=seen.wants,
-                    concern=seen.members,
-                    told=seen.sent,
-                    everything=seen.everything,
-                    withdraws=seen.withdraws,
-                )
+                NeighbourModel.made_of(seen, name=name(seen.neighbour), concern=seen.members, told=seen.sent)
                 for seen in self._router.neighbours
             ),
             suspicions=tuple(
-                SuspicionModel(
-                    neighbour=one.neighbour,
-                    name=name(one.neighbour),
-                    publisher=one.publisher,
-                    publisher_name=name(one.publisher),
-                    reason=one.reason,
-                    distrusted=one.distrusted,
-                )
+                SuspicionModel.made_of(one, name=name(one.neighbour), publisher_name=name(one.publisher))
                 for one in self._router.suspicions
             ),
             unfollowed=tuple(UnfollowedModel(publisher=one, name=name(one)) for one in self._router.unfollowed),
@@ -83,15 +68,11 @@ class FeedView:
 
     def _publisher_model(self, seen: PublisherStatus) -> PublisherModel:
         understood = self._own_words.status(seen.publisher)
-        return PublisherModel(
-            publisher=seen.publisher,
+        return PublisherModel.made_of(
+            seen,
             name=self._name(seen.publisher),
             path=tuple(map(self._name, seen.path)),
             advertised=seen.digest or None,
-            interested=seen.interested,
-            position=seen.position,
-            audited=seen.audited,
-            live=seen.live,
             words=understood.standing if understood else None,
             words_reason=(understood.reason or None) if understood else None,
         )

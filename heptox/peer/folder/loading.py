@@ -45,13 +45,17 @@ def loaded_fields(loaded: Loaded) -> dict[str, str | int]:
 class DocumentLoader:
     """Loads documents into one peer's folder, its store and what others see of it, if that is open.
 
-    The caller holds the folder's lock. What is not open is brought up to date when it is opened.
+    The caller holds the folder's lock. What is not open is brought up to date when it is opened. What is done is
+    written to the ``audit`` log, unless the caller does that.
     """
 
-    def __init__(self, folder: PeerFolder, store: Store, exports: Exports | None = None) -> None:
+    def __init__(
+        self, folder: PeerFolder, store: Store, exports: Exports | None = None, audit: AuditLog | None = None
+    ) -> None:
         self._folder = folder
         self._store = store
         self._exports = exports or Exports({})
+        self._audit = audit
 
     def load(
         self,
@@ -78,7 +82,10 @@ class DocumentLoader:
             if kept:  # else nothing was begun
                 self._exports.follow(self._folder.document_file(kept))
             raise
-        return Loaded(kept, outcome, faults)
+        loaded = Loaded(kept, outcome, faults)
+        if self._audit is not None:
+            self._audit.write_synced("loaded", **loaded_fields(loaded))
+        return loaded
 
     def remove(self, name: str) -> str:
         """Hold a document no longer: neither on the disk, nor in the stores; the name that it went by.
@@ -88,14 +95,17 @@ class DocumentLoader:
         changed then.
         """
         try:
-            return self._remove(name)
+            removed = self._remove(name)
         except HeptoxError as error:
             if not _NO_ROOM & {fault.code for fault in error.faults} or not release_reserve(self._folder.path):
                 raise
-        try:
-            return self._remove(name)
-        finally:
-            keep_reserve(self._folder.path)
+            try:
+                removed = self._remove(name)
+            finally:
+                keep_reserve(self._folder.path)
+        if self._audit is not None:
+            self._audit.write_synced("removed", document=removed)
+        return removed
 
     def _remove(self, name: str) -> str:
         with self._folder.drop_document(name) as kept:

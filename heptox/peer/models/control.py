@@ -35,6 +35,11 @@ class Exact(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
+    @classmethod
+    def made_of(cls, value: object, **more: Any) -> Self:
+        """The object whose members are the attributes of these names of a value, but for those that are given."""
+        return cls(**{name: getattr(value, name) for name in cls.model_fields.keys() - more.keys()}, **more)
+
     def to_json(self) -> dict[str, Any]:
         """The JSON object that is sent, with the members that were given."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
@@ -129,16 +134,7 @@ class AcquaintanceModel(Exact):
     @classmethod
     def of(cls, acquaintance: Acquaintance, **more: Any) -> Self:
         """An acquaintance as the folder has it, and ``more`` members of a model that has more."""
-        return cls(
-            name=acquaintance.name,
-            peer_id=acquaintance.peer_id,
-            address=str(acquaintance.address),
-            side=acquaintance.side,
-            standing=acquaintance.standing,
-            reason=acquaintance.reason,
-            version=acquaintance.version,
-            **more,
-        )
+        return cls.made_of(acquaintance, address=str(acquaintance.address), **more)
 
 
 class KnownModel(AcquaintanceModel):
@@ -268,16 +264,18 @@ class StatusModel(Exact):
     queries: tuple[OwnQuery, ...]
 
     @classmethod
-    def of(cls, settings: PeerSettings, **more: Any) -> Self:
-        """A peer of these settings, and ``more`` members, which they do not say."""
-        return cls(
-            name=settings.name,
-            root=settings.root,
-            policy=settings.policy,
-            hidden=HiddenModel.all_of(settings.hide),
-            timeout=settings.timeout,
-            **more,
-        )
+    def of(
+        cls,
+        settings: PeerSettings,
+        *,
+        running: bool = False,
+        addresses: tuple[str, ...] = (),
+        queries: tuple[OwnQuery, ...] = (),
+        **more: Any,
+    ) -> Self:
+        """A peer of these settings, what its daemon says if it is ``running``, and ``more`` members."""
+        more |= {"running": running, "addresses": addresses, "queries": queries}
+        return cls.made_of(settings, hidden=HiddenModel.all_of(settings.hide), **more)
 
 
 class Level(StrEnum):
@@ -323,9 +321,9 @@ class Origin(Exact):
     path: tuple[str, ...]
 
     @classmethod
-    def of(cls, path: HopPath, **more: Any) -> Self:
-        """The last peer of a path, and the names along it from the asker; ``more`` members of a model that has more."""
-        return cls(peer=path[-1].peer, name=path[-1].name, path=tuple(hop.name for hop in path), **more)
+    def of(cls, path: HopPath) -> Self:
+        """The last peer of a path, and the names along it from the asker."""
+        return cls(peer=path[-1].peer, name=path[-1].name, path=tuple(hop.name for hop in path))
 
 
 class ReceiptLineModel(Origin):
@@ -343,17 +341,7 @@ class ReceiptLineModel(Origin):
     @classmethod
     def of_line(cls, line: ReceiptLine) -> Self:
         """The line of a receipt."""
-        return cls.of(
-            line.path,
-            status=line.status,
-            complete=line.complete,
-            items=line.items,
-            losses=line.losses,
-            reason=line.reason,
-            text=line.text,
-            milliseconds=line.milliseconds,
-            beyond=line.beyond,
-        )
+        return cls.made_of(line, path=tuple(hop.name for hop in line.path))
 
 
 class ReceiptModel(Exact):
@@ -368,7 +356,7 @@ class ReceiptModel(Exact):
     def of(cls, receipt: Receipt) -> Self:
         """A receipt."""
         lines = tuple(map(ReceiptLineModel.of_line, receipt.lines))
-        return cls(query=receipt.query, complete=receipt.complete, items=receipt.items, lines=lines)
+        return cls.made_of(receipt, lines=lines)
 
 
 class ItemLine(Exact):

@@ -152,9 +152,8 @@ class SubscriptionModel(Exact):
     @classmethod
     def of(cls, one: Subscription, publishers: tuple[RenderingModel, ...] | None = None) -> Self:
         """A subscription as the log has it, now."""
-        return cls(
-            name=one.name,
-            number=one.number,
+        return cls.made_of(
+            one,
             xpath=one.text,
             words=one.options.words,
             deliver=one.options.deliver,
@@ -162,15 +161,8 @@ class SubscriptionModel(Exact):
             most=one.options.backlog,
             most_bytes=one.options.backlog_bytes,
             added=log_time(one.added),
-            first=one.first,
-            last=one.last,
-            delivered=one.delivered,
-            acknowledged=one.acknowledged,
-            backlog=one.backlog,
-            backlog_bytes=one.backlog_bytes,
             lag=None if one.oldest is None else max(0.0, round(time.time() - one.oldest / 1000, 3)),
             dead_letters=one.dead,
-            forgotten=one.forgotten,
             suspended=None if one.suspended is None else log_time(one.suspended),
             first_read=None if one.first_read is None else log_time(one.first_read),
             publishers=publishers,
@@ -194,11 +186,9 @@ class PublishedModel(Exact):
     @classmethod
     def of(cls, published: Published, offer: Offer) -> Self:
         """A document that was published, and the outcome of its offer to others."""
-        return cls(
+        return cls.made_of(
+            published,
             document=published.name,
-            id=published.id,
-            outcome=published.outcome,
-            matched=published.matched,
             dead_letters=published.dead,
             offered=offer.document is not None,
             kept=offer.kept or None,
@@ -271,16 +261,7 @@ class DeadLetterModel(Exact):
     @classmethod
     def of(cls, one: DeadLetter) -> Self:
         """A dead letter as the log has it."""
-        return cls(
-            letter=one.letter,
-            sequence=one.sequence,
-            document=one.name,
-            id=one.id,
-            bytes=one.size,
-            reason=one.reason,
-            time=log_time(one.time),
-            kept=one.kept,
-        )
+        return cls.made_of(one, document=one.name, bytes=one.size, time=log_time(one.time))
 
 
 def log_time(milliseconds: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 from dataclasses import dataclass
 
 from heptox.errors import Fault, PeerError
@@ -50,6 +51,20 @@ class Listening:
         [True, True, False]
         """
         return self.is_loopback or self.is_unspecified
+
+    def trouble(self) -> OSError | None:
+        """Why nobody can listen there, if so. Where somebody does already, libp2p would share it with them, and each
+        would get half of the connections."""
+        if self.port == 0:
+            return None
+        family = socket.AF_INET6 if self.protocol == "ip6" else socket.AF_INET
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((self.host, self.port))
+            except OSError as error:
+                return error
+        return None
 
     def is_at(self, host: str) -> bool:
         """Whether it is an endpoint of the machine with the IP address ``host``; never for one by name.

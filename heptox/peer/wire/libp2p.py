@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import logging
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -134,7 +133,7 @@ class Libp2pTransport:
     async def _listen_all(self) -> None:
         faults: list[Fault] = []
         for endpoint in self._listen:
-            trouble = _trouble(endpoint)
+            trouble = endpoint.trouble()
             taken = trouble is not None and trouble.errno == errno.EADDRINUSE
             if taken or not await self._swarm.listen(Multiaddr(str(endpoint))):
                 why = "the address is in use" if taken else trouble and trouble.strerror
@@ -400,21 +399,6 @@ def _endpoints_of(neighbour: PeerId, addresses: tuple[str, ...]) -> tuple[Listen
     if faults:
         raise PeerError(faults)
     return tuple(endpoints)
-
-
-def _trouble(endpoint: Listening) -> OSError | None:
-    """Why nobody can listen at an address, if so. Where somebody does already, libp2p would share it with them, and
-    each would get half of the connections."""
-    if endpoint.port == 0:
-        return None
-    family = socket.AF_INET6 if endpoint.protocol == "ip6" else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((endpoint.host, endpoint.port))
-        except OSError as error:
-            return error
-    return None
 
 
 def _innermost(error: BaseException) -> str:

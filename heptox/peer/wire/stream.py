@@ -98,7 +98,7 @@ class _OpenStream(ABC, Generic[_Message]):
         stream: ByteStream,
         limits: TransportLimits,
         nursery: trio.Nursery,
-        on_close: Callable[[], None],
+        on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self._neighbour = neighbour
         self._bytes = stream
@@ -242,16 +242,6 @@ class _OpenStream(ABC, Generic[_Message]):
 class ByteMessageStream(_OpenStream[bytes]):
     """A :class:`heptox.peer.wire.transport.ByteMessages` over a byte stream; its tasks run in ``nursery``."""
 
-    def __init__(
-        self,
-        neighbour: PeerId,
-        stream: ByteStream,
-        limits: TransportLimits,
-        nursery: trio.Nursery,
-        on_close: Callable[[], None] = lambda: None,
-    ) -> None:
-        super().__init__(neighbour, stream, limits, nursery, on_close)
-
     async def _decode(self, encoded: bytes) -> bytes:
         return encoded
 
@@ -297,7 +287,7 @@ class MessageStream(_OpenStream[Message]):
 
     async def _decode(self, encoded: bytes) -> Message:
         if is_quick(encoded):
-            return decode(encoded)
+            return decode(encoded, counted=True)
         return await trio.to_thread.run_sync(decode, encoded, limiter=_decoding())
 
     async def close(self) -> None:

@@ -11,13 +11,13 @@ from heptox.rewriting import (
     Dissolve,
     Downgrade,
     Drop,
-    Exchange,
     Insert,
     NodeId,
     Operator,
     Program,
     Prune,
     Rename,
+    Swap,
     TargetNode,
     ToAttribute,
     ToElement,
@@ -27,7 +27,7 @@ from heptox.rewriting import (
 from heptox.schema import TEXT, SchemaTree, parse_dtd
 
 PAPER = "rtiudx"
-"""The operators of the paper: rename, to element, insert, upgrade, downgrade, exchange."""
+"""The operators of the paper: rename, to element, insert, upgrade, downgrade, swap."""
 
 ALL = PAPER + "iudxiudxSPRAL"
 """These, those that move elements more often, and the others: dissolve, drop, prune, arrange, to attribute (L)."""
@@ -83,7 +83,7 @@ def random_operator(random: Random, tree: WorkingTree, number: int, kinds: str =
         case "d" if len(below) > 1:
             return Downgrade(element, some[: len(below) - 1], below[-1], or_drop)
         case "x" if below and element:
-            return Exchange(element, below[0], or_drop)
+            return Swap(element, below[0], or_drop)
         case "S" if element:
             return Dissolve(element)
         case "P" if element:

@@ -10,7 +10,7 @@ from itertools import count
 from random import Random
 
 from heptox.errors import DisseminationError, HeptoxError
-from heptox.rewriting import Downgrade, Exchange, NodeId, WorkingTree
+from heptox.rewriting import Downgrade, NodeId, Swap, WorkingTree
 from heptox.schema import SchemaTree, parse_dtd
 from tests.support.random_mappings import Problem, problem
 from tests.support.rewriting.making import PAPER, random_operator
@@ -62,7 +62,7 @@ def _reshape(random: Random, tree: WorkingTree) -> set[NodeId]:
         match operator:
             case Downgrade(_, children, _):
                 repeated.update(children)
-            case Exchange(element, child):
+            case Swap(element, child):
                 repeated.update((element, child) if random.random() < 0.5 else (child,))
     return repeated
 

@@ -11,13 +11,13 @@ from heptox.rewriting import (
     Dissolve,
     Downgrade,
     Drop,
-    Exchange,
     Insert,
     NodeId,
     Operator,
     Program,
     Prune,
     Rename,
+    Swap,
     ToAttribute,
     ToElement,
     Upgrade,
@@ -127,7 +127,7 @@ def _step(tree: WorkingTree, operator: Operator) -> _Step:
             return lambda element: step(element) if element.node == at else [element]
 
 
-_Structural: TypeAlias = Insert | Upgrade | Downgrade | Exchange | Dissolve | Prune | Arrange
+_Structural: TypeAlias = Insert | Upgrade | Downgrade | Swap | Dissolve | Prune | Arrange
 
 
 def _step_at(tree: WorkingTree, operator: _Structural) -> _Step:
@@ -142,8 +142,8 @@ def _step_at(tree: WorkingTree, operator: _Structural) -> _Step:
             return lambda element: _upgraded(element, moved)
         case Downgrade():
             return lambda element: [_downgraded(element, operator)]
-        case Exchange():
-            return lambda element: _exchanged(element, operator)
+        case Swap():
+            return lambda element: _swapped(element, operator)
         case Dissolve(node):
             below = set(tree.elements(node))
             return lambda element: _parted(element, below)[0]
@@ -205,7 +205,7 @@ def _downgraded(element: Element, operator: Downgrade) -> Element:
     return replace(element, children=tuple(children))
 
 
-def _exchanged(element: Element, operator: Exchange) -> Sequence[Element]:
+def _swapped(element: Element, operator: Swap) -> Sequence[Element]:
     outside, rest = _parted(element, {operator.child})
     if not outside:
         return [] if operator.or_drop else [element]
