@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE: Final = 64 * 2**20
 """Characters of documents that are evaluated at a time."""
-ITEMS: Final = 1_000
+ITEMS: Final = 20_000
 """How many items are serialised at a time."""
 _GRACE: Final = 2.0
 """How many seconds later a process ends by itself than it is to be ended."""
