@@ -19,12 +19,14 @@ from heptox.peer.feed.own_words import MOST_BEHIND
 from heptox.peer.folder.exports import MOST_EXPORTS
 from heptox.peer.folder.loading import MEMORY
 from heptox.peer.folder.requests import MOST_WAITING
+from heptox.peer.process.evaluating import EVALUATING
 from heptox.peer.process.workers import READING
 from heptox.peer.query.shares import NEIGHBOURS
 from heptox.peer.wire.mapping_files import LONGEST_NAME, MOST_DECLARATIONS
 from heptox.peer.wire.messages import ITEM_LIMIT
 from heptox.peer.wire.transport import TransportLimits
 from heptox.settings import PeerSettings
+from heptox.store.xquery import MOST_AT_ONCE
 from heptox.xml import MAXIMUM_SIZE
 from tests.cli.running import heptox_ended
 from tests.peer.daemons import Daemon, ask, daemon, daemons, hospital_peer, wait_until
@@ -66,6 +68,8 @@ LIMITS: Final = {
     "bytes of a name in an offer": LONGEST_NAME,
     "seconds of the processor to read an offer": READING.processor_seconds,
     "bytes of memory to read an offer": READING.memory,
+    "bytes of memory to evaluate a query of the own user by Saxon": EVALUATING.memory,
+    "characters of documents that Saxon is given at a time": MOST_AT_ONCE,
     "offers of strangers that are read in a minute": SETTINGS.offers,
     "strangers that become acquaintances by themselves in an hour, under `open`": COMING,
     "times that a neighbour changes in 10 minutes how an acquaintance with it stands, or where it listens": CHANGES,

@@ -69,6 +69,9 @@ def query(
     stderr. With --json everything comes on stdout, one object a line: items with their origin (an item that comes
     again, from elsewhere, is repeated), then the receipt.
 
+    The query is in heptox's fragment of XQuery. With --hops 0, one's own peer answers any other XQuery 3.1, too, by
+    Saxon on its own documents.
+
     With --follow the query is a durable subscription besides: after the answer come the answers on each document that
     is published at this peer or elsewhere, with --json with the name and id of the document and its publisher. What
     was printed is acknowledged. The same command goes on behind that, and does not ask again.

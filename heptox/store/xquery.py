@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import resource
-import time
+import signal
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE: Final = 64 * 2**20
 """Characters of documents that are evaluated at a time."""
-ITEMS: Final = 1_000
+ITEMS: Final = 20_000
 """How many items are serialised at a time."""
-_SLACK: Final = 2
-"""How much more of the processor than of the clock may be used: Saxon's collector of garbage may run beside it."""
+_GRACE: Final = 2.0
+"""How many seconds later a process ends by itself than it is to be ended."""
 _BASE: Final = "http://query.invalid/"
 """The base URI of a query, which names no place: without it Saxon takes the working directory."""
 _COLLECTION: Final = "http://saxon.sf.net/feature/defaultCollection"
@@ -74,11 +74,11 @@ def evaluate_xquery(question: XQuery, seconds: float) -> tuple[str, ...]:
     Raises :class:`GrammarError` (HX3007) for a static error of XQuery, HX3008 for external variables that do not fit;
     :class:`StoreError`: HX6017 for a dynamic error, HX6007 for an answer that is too long.
     """
-    engine = _engine()
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    wanted = int(time.process_time() + _SLACK * seconds) + _SLACK
-    resource.setrlimit(resource.RLIMIT_CPU, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
-    return engine.answer(question)
+    signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)  # which ends the process, also while Saxon keeps its lock
+    try:
+        return _engine().answer(question)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def asks_collection(text: str) -> bool:
@@ -135,7 +135,7 @@ class _Engine:
         """As :func:`evaluate_xquery`."""
         from saxonche import PySaxonApiError
 
-        _check_bound(question)
+        parameters(question)
         try:
             if question.together:
                 return self._together(question)
@@ -174,8 +174,8 @@ class _Engine:
         query.set_query_base_uri(_BASE)
         if document is not None:
             query.set_context(xdm_item=self._processor.parse_xml(xml_text=document))
-        for name, value in question.bound:
-            query.set_parameter(_clark(name), self._processor.make_atomic_value("untypedAtomic", value))
+        for name, value in parameters(question).items():
+            query.set_parameter(name, self._processor.make_atomic_value("untypedAtomic", value))
         query.set_query_content(question.text)
         return query.run_query_to_value()
 
@@ -214,24 +214,37 @@ def _too_long(what: str, question: XQuery) -> StoreError:
 
 _NAME: Final = r"(?:Q\{[^{}]*\})?[\w.:-]+"
 _BETWEEN: Final = r"(?:\s|\(:(?:(?!:\)).)*:\))+"
+_NAMESPACE: Final = re.compile(
+    rf"""\bdeclare{_BETWEEN}namespace{_BETWEEN}([\w.-]+)\s*=\s*["']([^"']*)["']""", re.DOTALL
+)
 _EXTERNAL: Final = re.compile(
     rf"\bdeclare{_BETWEEN}(?:%[^;$]*?)?variable{_BETWEEN}?\$({_NAME})(?:(?!:=)[^;{{])*?\bexternal\b", re.DOTALL
 )
 
 
-def _check_bound(question: XQuery) -> None:
-    """Raise :class:`GrammarError` (HX3008) for a value of a variable that is not declared as external."""
-    declared = _EXTERNAL.findall(question.text)
+def parameters(question: XQuery) -> dict[str, str]:
+    """The values of external variables by the names by which Saxon knows them, ``{uri}local``.
+
+    Raises :class:`GrammarError` (HX3008) for a value of a variable that is not declared as external.
+
+    >>> text = "declare namespace p = 'urn:p'; declare variable $p:n external; $p:n"
+    >>> parameters(XQuery(text, (), bound=(("p:n", "1"),))) == parameters(XQuery(text, (), bound=(("Q{urn:p}n", "1"),)))
+    True
+    """
+    namespaces = dict(_NAMESPACE.findall(question.text))
+    known: dict[str, str] = {}
+    for name in _EXTERNAL.findall(question.text):
+        prefix, colon, local = name.rpartition(":")
+        known[name] = name[1:] if name.startswith("Q{") else name
+        if colon and not name.startswith("Q{"):
+            known[name] = f"{{{namespaces.get(prefix, '')}}}{local}"
+            known[f"Q{known[name]}"] = known[name]
     for name, _ in question.bound:
-        if name not in declared:
+        if name not in known:
             message = f"the query declares no external variable ${name}"
-            hint = f"declared: {', '.join(f'${each}' for each in declared)}" if declared else None
+            hint = f"declared: {', '.join(f'${each}' for each in known)}" if known else None
             raise GrammarError(Fault("HX3008", message, file=question.file, hint=hint))
-
-
-def _clark(name: str) -> str:
-    """``Q{uri}local`` as Saxon's parameters are named."""
-    return name[1:] if name.startswith("Q{") else name
+    return {known[name]: value for name, value in question.bound}
 
 
 # -- errors -----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from heptox.errors import GrammarError, StoreError
 from heptox.grammar import parse_query
 from heptox.store import XQuery, clearer_error
-from heptox.store.xquery import MOST_AT_ONCE, error_of
+from heptox.store.xquery import MOST_AT_ONCE, error_of, parameters
 
 BASE = "http://query.invalid/"
 
@@ -56,6 +56,16 @@ def test_the_error_with_the_better_place_is_shown(text: str, place: tuple[int, i
     other = error_of(f" Static error{at}\n  XPST0003  Saxon says no\n", XQuery(text, ()))
     assert isinstance(other, GrammarError)
     assert clearer_error(own.value, other, text).faults[0].code == code
+
+
+def test_values_are_for_external_variables_that_are_declared() -> None:
+    text = """declare namespace p = "urn:p"; declare(: c :)variable $a external; declare variable $b := 1;
+        declare %private variable $p:n as xs:string external := "x"; declare variable $Q{urn:q}m external; 1"""
+    bound = (("a", "1"), ("p:n", "2"), ("Q{urn:q}m", "3"))
+    assert parameters(XQuery(text, (), bound=bound)) == {"a": "1", "{urn:p}n": "2", "{urn:q}m": "3"}
+    for name in ("b", "n", "q:m", "Q{urn:p}m"):
+        with pytest.raises(GrammarError, match="HX3008 the query declares no external variable "):
+            parameters(XQuery(text, (), bound=((name, "1"),)))
 
 
 def test_documents_that_are_too_large_are_not_evaluated() -> None:

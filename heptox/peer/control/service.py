@@ -290,7 +290,8 @@ class PeerService:
         """Ask the network: items as they come, the receipt last; leaving early cancels the query everywhere.
 
         Raises :class:`GrammarError` for what is no query, and for one that names what this peer's schema does not have
-        (HX3041); :class:`PeerError` for limits out of range.
+        (HX3041); :class:`PeerError` for limits out of range; :class:`StoreError` where Saxon answers, as
+        :meth:`OwnEvaluation.ask`.
         """
         query, began = secrets.token_hex(16), trio.current_time()
         conclusion: Conclude | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import signal
+from collections.abc import AsyncIterator, Iterable
 from typing import Final
 
 import trio
@@ -42,4 +43,18 @@ def evaluated_once(questions: Iterable[XQuery], seconds: float) -> list[str]:
             answers = [await evaluated(workers, each, ends - trio.current_time()) for each in questions]
         return [item for answer in answers for item in answer]
 
-    return trio.run(asked)
+    async def asked_unless_ended() -> list[str]:
+        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGHUP) as signals:
+            scope = trio.CancelScope()
+            trio.lowlevel.spawn_system_task(_end, signals, scope)  # no nursery, which would put errors into groups
+            with scope:
+                return await asked()
+        raise SystemExit(128 + signal.SIGTERM)
+
+    return trio.run(asked_unless_ended)
+
+
+async def _end(signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
+    """Have what is under way ended, with its process, when a signal comes."""
+    await anext(signals)
+    scope.cancel()
