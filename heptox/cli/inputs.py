@@ -9,7 +9,6 @@ from typing import Annotated, Final, TypeAlias
 import typer
 
 from heptox.errors import Fault, InputError, Position
-from heptox.grammar import Expression, parse_query
 from heptox.xml import file_name, read_text
 
 STANDARD_INPUT: Final = "-"
@@ -36,14 +35,6 @@ def document_name(document: str, name: str | None) -> str:
     if document == STANDARD_INPUT and name is None:
         raise InputError(Fault("HX1001", "has no name", file=file_name(document), hint="give it one with --name"))
     return name or Path(document).name
-
-
-def read_query(argument: str | None, file: str | None) -> Expression:
-    """The query given as an argument (``-``: on standard input) or in a file: exactly one of the two.
-
-    Raises as :func:`read_query_text`, and :class:`GrammarError` with positions when it is no query of the fragment.
-    """
-    return parse_query(*read_query_text(argument, file))
 
 
 def read_query_text(argument: str | None, file: str | None) -> tuple[str, str | None]:
