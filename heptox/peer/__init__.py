@@ -7,51 +7,6 @@ by the daemon alone; what needs a heavy library is loaded when it is first used.
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
-from heptox.peer.query.bounds import Limits
-from heptox.peer.query.events import (
-    Acquainted,
-    Arrived,
-    Ask,
-    Asked,
-    Completed,
-    Conclude,
-    Deliver,
-    Evaluate,
-    Evaluated,
-    Event,
-    Failed,
-    Instruction,
-    Lost,
-    Neighbour,
-    Receipt,
-    Received,
-    Send,
-    Stop,
-    Tick,
-    Translate,
-    Translated,
-    Untranslated,
-    Wake,
-)
-from heptox.peer.query.state import PeerState
-from heptox.peer.wire.messages import (
-    Acknowledge,
-    Answers,
-    Body,
-    Cancel,
-    End,
-    Error,
-    Hop,
-    HopPath,
-    Message,
-    PeerId,
-    Query,
-    ReceiptLine,
-    Status,
-    body_key,
-    encode,
-    peers_of,
-)
 
 if TYPE_CHECKING:
     from heptox.peer.acquaintance.acquainting import Proposal, propose, resolve_peer
@@ -102,7 +57,52 @@ if TYPE_CHECKING:
         Understanding,
     )
     from heptox.peer.process.evaluating import evaluated_once
+    from heptox.peer.query.bounds import Limits
+    from heptox.peer.query.events import (
+        Acquainted,
+        Arrived,
+        Ask,
+        Asked,
+        Completed,
+        Conclude,
+        Deliver,
+        Evaluate,
+        Evaluated,
+        Event,
+        Failed,
+        Instruction,
+        Lost,
+        Neighbour,
+        Receipt,
+        Received,
+        Send,
+        Stop,
+        Tick,
+        Translate,
+        Translated,
+        Untranslated,
+        Wake,
+    )
+    from heptox.peer.query.state import PeerState
     from heptox.peer.query.translating import translated
+    from heptox.peer.wire.messages import (
+        Acknowledge,
+        Answers,
+        Body,
+        Cancel,
+        End,
+        Error,
+        Hop,
+        HopPath,
+        Message,
+        PeerId,
+        Query,
+        ReceiptLine,
+        Status,
+        body_key,
+        encode,
+        peers_of,
+    )
     from heptox.peer.wire.standing import Side, Standing
 
 __all__ = [
@@ -201,6 +201,51 @@ __all__ = [
 __getattr__ = later(
     __name__,
     {
+        "query.bounds": ("Limits",),
+        "query.events": (
+            "Acquainted",
+            "Arrived",
+            "Ask",
+            "Asked",
+            "Completed",
+            "Conclude",
+            "Deliver",
+            "Evaluate",
+            "Evaluated",
+            "Event",
+            "Failed",
+            "Instruction",
+            "Lost",
+            "Neighbour",
+            "Receipt",
+            "Received",
+            "Send",
+            "Stop",
+            "Tick",
+            "Translate",
+            "Translated",
+            "Untranslated",
+            "Wake",
+        ),
+        "query.state": ("PeerState",),
+        "wire.messages": (
+            "Acknowledge",
+            "Answers",
+            "Body",
+            "Cancel",
+            "End",
+            "Error",
+            "Hop",
+            "HopPath",
+            "Message",
+            "PeerId",
+            "Query",
+            "ReceiptLine",
+            "Status",
+            "body_key",
+            "encode",
+            "peers_of",
+        ),
         "acquaintance.acquainting": ("Proposal", "propose", "resolve_peer"),
         "control.administration": (
             "Loader",
