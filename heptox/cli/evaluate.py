@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 SECONDS: Final = 60.0
 """How long Saxon may take for a query, unless the user says so."""
+_NAMESPACE: Final = "HX1007"
+"""What is said of a name in a namespace, which our own engines do not take."""
 _BINDING: Final = re.compile(r"((?:Q\{[^{}]*\})?[^={}]+)=(.*)", re.DOTALL)
 LARGE: Final = 4_000_000
 """From how many bytes on it takes less time to make columns of a document than to interpret a query on it."""
@@ -88,19 +90,28 @@ def evaluate(
     text, source = read_query_text(query, file)
     bound = tuple(map(_bound, bind or ()))
     expression, own = _own(text, source)
+    question = store.XQuery(text, (), source, bound, together)
     times = _Times()
+    with times.taken("read"):
+        read = [(document, read_bytes(document)) for document in documents]
     with ExitStack() as opened:
         if expression is None or bound or (together and not any(syntax.collections(expression))):
             if explain:
                 print_note(f"by Saxon: {store.fragment_lacks(own) if own else 'it is asked with --together or --bind'}")
-            question = store.XQuery(text, (), source, bound, together)
-            items = _by_saxon(question, own, _texts(documents, schema, times), timeout, times)
+            items = _by_saxon(question, own, _texts(read, schema, times), timeout, times)
         elif not documents:
             raise typer.BadParameter("no document is given")
         elif schema is None:
-            items = _read_once(expression, documents, times, explain)
+            try:
+                items = _read_once(expression, read, times, explain)
+            except InputError as error:
+                if {fault.code for fault in error.faults} != {_NAMESPACE}:
+                    raise
+                if explain:
+                    print_note(f"by Saxon: {error.summary}")
+                items = _by_saxon(question, None, _texts(read, None, times), timeout, times)
         else:
-            items = _stated(expression, documents, schema, times, explain, opened)
+            items = _stated(expression, read, schema, times, explain, opened)
         if json:
             print_json(list(items))
         else:
@@ -163,10 +174,9 @@ class _Times:
             part = "items"
 
 
-def _texts(documents: list[str], schema: str | None, times: _Times) -> list[str]:
+def _texts(read: list[tuple[str, bytes]], schema: str | None, times: _Times) -> list[str]:
     """The documents as texts: as heptox reads them, names in namespaces and all where no schema is given."""
     with times.taken("read"):
-        read = [(document, read_bytes(document)) for document in documents]
         if schema is not None:
             parsed, _ = _checked(read, schema)
         else:
@@ -195,14 +205,14 @@ def _by_saxon(
         raise store.clearer_error(own, error, question.text) if own else error from None
 
 
-def _read_once(expression: Expression, documents: list[str], times: _Times, explain: bool) -> Iterator[str]:
-    """The items, from documents whose schema is not known; all documents are read before the first."""
+def _read_once(expression: Expression, read: list[tuple[str, bytes]], times: _Times, explain: bool) -> Iterator[str]:
+    """The items, from documents whose schema is not known; all documents are parsed before the first."""
     if any(syntax.collections(expression)):
         with times.taken("read"):
-            together = [parse_document(read_bytes(document), file_name(document)) for document in documents]
+            together = [parse_document(data, file_name(document)) for document, data in read]
         return times.items(_together(expression, together, "no schema is given", explain), "items")
     with times.taken("read"):
-        answers = [_answer(expression, read_bytes(document), file_name(document), explain) for document in documents]
+        answers = [_answer(expression, data, file_name(document), explain) for document, data in read]
     return times.items((item for answer in answers for item in answer), "items")
 
 
@@ -240,7 +250,12 @@ def _columns(data: bytes, name: str) -> ReadDocument | None:
 
 
 def _stated(
-    expression: Expression, documents: list[str], schema: str, times: _Times, explain: bool, opened: ExitStack
+    expression: Expression,
+    read: list[tuple[str, bytes]],
+    schema: str,
+    times: _Times,
+    explain: bool,
+    opened: ExitStack,
 ) -> Iterator[str]:
     """The items, from a store for each run of documents with the same root; all documents are checked before the first.
 
@@ -248,7 +263,6 @@ def _stated(
     :func:`heptox.schema.conform` and :func:`heptox.grammar.check_names`.
     """
     with times.taken("read"):
-        read = [(document, read_bytes(document)) for document in documents]
         parsed, graphs = _checked(read, schema)
         roots = {graph.root: graph for graph in graphs}
         check_names(expression, *map(SchemaTree, roots.values()))

@@ -65,7 +65,10 @@ class ConditionCompiler:
         for before, first in self._operand(left, join.inside(), context):
             if isinstance(right, syntax.NumberLiteral):
                 number = sql.Double(float(literal(right.lexical)))
-                joins.append(before.having(sql.Compare(operator, sql.AsDouble(first), number)))
+                holds: sql.Condition = sql.Compare(operator, sql.AsDouble(first), number)
+                if operator == "!=":  # NaN is unlike every number
+                    holds = sql.Some((holds, sql.IsNaN(first)))
+                joins.append(before.having(holds))
                 continue
             for after, second in self._operand(right, before, context):
                 joins.append(after.having(sql.Compare(operator, first, second)))

@@ -51,6 +51,13 @@ class AsDouble:
 
 
 @dataclass(frozen=True, slots=True)
+class IsNaN:
+    """A string stands for no number, by its name: ``NaN``."""
+
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Compare:
     """Neither side may be null for it to hold."""
 
@@ -141,11 +148,12 @@ class Statement:
 
 
 Expression: TypeAlias = Column | String | Integer | Double | AsDouble
-Condition: TypeAlias = Compare | Same | OneOf | NotNull | All | Some | Fails | Exists
+Condition: TypeAlias = Compare | IsNaN | Same | OneOf | NotNull | All | Some | Fails | Exists
 
 TRUE: Final = All()
 
 _BY_CODE: Final = ("\\", "\x00", "$")
+_NAN: Final = "^[ \t\n\r]*(NaN)[ \t\n\r]*$"
 _NUMBER: Final = "^[ \t\n\r]*([+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF)[ \t\n\r]*$"
 
 
@@ -266,6 +274,8 @@ def _condition(condition: Condition) -> str:
     match condition:
         case Compare(operator, left, right):
             return f"{_expression(left)} {'<>' if operator == '!=' else operator} {_expression(right)}"
+        case IsNaN(value):
+            return f"regexp_extract({_expression(value)}, {print_string(_NAN)}, 1) = 'NaN'"
         case Same(left, right):
             return f"{_expression(left)} IS NOT DISTINCT FROM {_expression(right)}"
         case OneOf(column, (value,)):

@@ -12,6 +12,7 @@ import resource
 import signal
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -111,18 +112,38 @@ def _is_one_word(line: str, one: Position, other: Position) -> bool:
     return one.line == other.line and len(line[first - 1 : last - 1].split()) <= 1
 
 
+_STREAMS: Final = (0, 1, 2)
+_FIRST: Final = (
+    "matches('a', '\\p{Lu}', 'i'), format-dateTime(current-dateTime(), '[MNn] [Y]', 'en', (), ())",
+    "sort(('b', 'a'), 'http://www.w3.org/2013/collation/UCA'), count(collection()), parse-xml('<a>&lt;</a>')",
+    "xml-to-json(json-to-xml('[1]')), parse-json('{}'), serialize(., map{'method': 'html'}), normalize-unicode('a')",
+    "transform(map{'stylesheet-text': '<a xsl:version=\"3.0\" xmlns:xsl=\"http://www.w3.org/1999/XSL/Transform\"/>', "
+    "'source-node': .})?output",
+    "1 +",
+    "1 div 0",
+)
+"""Queries that have Saxon, and Python, load what they load late."""
+
+
 @cache
 def _engine() -> _Engine:
     """The one of this process, which is prepared for it."""
-    silent = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):  # what trace() and xsl:message say, and what Saxon says when it ends for want of memory
+    silent = os.open(os.devnull, os.O_RDWR)
+    for stream in _STREAMS:  # what trace() and xsl:message say, and what Saxon says when it ends for want of memory
         os.dup2(silent, stream)
     os.close(silent)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     os.chdir("/")
     from heptox.saxon import confined_processor  # here alone: who only asks does not load it
 
-    return _Engine(confined_processor(data=True))
+    engine = _Engine(confined_processor(data=True))
+    for text in _FIRST:
+        with suppress(HeptoxError):
+            engine.answer(XQuery(text, ("<a/>",)))
+    # A catalogue in a URI may name files, and Saxon forgets then what it must not read: the system refuses it, too. By
+    # now all is loaded that evaluations, answers and errors need of files.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(_STREAMS), len(_STREAMS)))  # there are so many already
+    return engine
 
 
 class _Engine:

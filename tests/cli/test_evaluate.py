@@ -111,6 +111,17 @@ def test_any_other_xquery_is_evaluated_by_saxon(document: Path, tmp_path: Path) 
     assert (ended.code, "HX3008" in ended.err, "$v" in ended.err) == (1, True, True)
 
 
+def test_saxon_has_documents_with_namespaces_whatever_is_asked(tmp_path: Path) -> None:
+    document = tmp_path / "a.xml"
+    document.write_text('<a><b xml:lang="de">1</b><b>2</b></a>')
+    ended = heptox_ended("eval", "//b/@*", document, "--explain")
+    assert (ended.code, ended.out) == (0, 'xml:lang="de"\n')
+    assert "by Saxon: " in ended.err
+    assert heptox_ended("eval", "//b", document).out == '<b xml:lang="de">1</b>\n<b>2</b>\n'
+    refused = heptox_ended("eval", "//b", document, document.with_name("none.xml"))
+    assert (refused.code, refused.out) == (1, "")
+
+
 def test_saxon_has_all_documents_as_the_collection(document: Path) -> None:
     ended = heptox_ended("eval", "count(collection()//a), count(collection() | collection())", document, document)
     assert (ended.code, ended.out.splitlines()) == (0, ["4", "2"])

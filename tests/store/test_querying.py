@@ -281,6 +281,21 @@ def test_what_fails_while_rows_come_is_told() -> None:
     assert "Could not convert string 'x'" in raised.value.faults[0].message
 
 
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [("//b[. != 1]", 2), ("//b[1 != .]", 2), ("//b[. = 1]", 1), ("//b[. < 2]", 1), ("//a[empty(b[. != 1])]", 0)],
+)
+def test_what_is_no_number_by_its_name_is_unlike_every_number(query: str, numbers: int) -> None:
+    text = "<a><b>1</b><b>NaN</b><b>x</b><b>\n NaN </b></a>"
+    with Store.open(None, parse_dtd("<!ELEMENT a (b*)><!ELEMENT b (#PCDATA)>")) as store:
+        store.load("one", text.encode())
+        plan = plan_query(parse_query(query), store.catalogue)
+        assert plan.sql
+        found = answers(store, plan)
+    assert len(found) == numbers
+    assert found == list(evaluate(parse_query(query), [parse_document(text)]))
+
+
 @pytest.mark.parametrize("path", ["items.store", None])
 def test_a_statement_has_few_rows_and_then_many(tmp_path: Path, path: str | None) -> None:
     graph = parse_dtd("<!ELEMENT r (a*)><!ELEMENT a (#PCDATA)>")

@@ -20,13 +20,14 @@ async def evaluated(workers: Working, question: XQuery, seconds: float) -> tuple
     """The items of a question's answer, by one of the workers for :data:`EVALUATING`.
 
     Raises as :func:`heptox.store.evaluate_xquery`, and :class:`StoreError`: HX6018 when it takes more than ``seconds``,
-    HX6019 when its process ends, which is for want of memory.
+    HX6019 when its process ends, which is for want of memory or of stack.
     """
     with trio.move_on_after(seconds):
         try:
             return await workers.run(evaluate_xquery, question, seconds)
         except PeerError:
-            message = f"to evaluate the query takes more than {EVALUATING.memory // 2**30} GB of memory"
+            most = f"{EVALUATING.memory // 2**30} GB of memory"
+            message = f"to evaluate the query takes more than {most}, or it is nested too deeply"
             hint = "ask for less at once"
             raise StoreError(Fault("HX6019", message, file=question.file, hint=hint)) from None
     message = "to evaluate the query takes longer than it may"

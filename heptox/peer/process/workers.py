@@ -14,7 +14,6 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, TypeVarTuple, cast
 
 import trio
@@ -129,6 +128,8 @@ async def open_workers(limits: WorkLimits = READING) -> AsyncIterator[Workers]:
 
 _started: int | None = None
 """Bytes of memory before the first piece of work."""
+_statistics: int | None = None
+"""What says how much memory the process has, kept open: work may close off what else there is to open."""
 
 
 def _work(limits: WorkLimits, function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes | None:
@@ -167,8 +168,11 @@ def _soften(which: int, limit: int) -> None:
 
 def _memory() -> int:
     """Bytes of the process's data; 0 where the system does not say."""
+    global _statistics
     try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
+        if _statistics is None:
+            _statistics = os.open("/proc/self/statm", os.O_RDONLY)
+        return int(os.pread(_statistics, 200, 0).split()[5]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import cbor2
 
-from heptox.errors import HeptoxError, PeerError
+from heptox.errors import Fault, GrammarError, HeptoxError, PeerError
 from heptox.grammar import Expression, decode_query, encode_query, parse_query
 from heptox.mapping import Mapping
 from heptox.peer.query.events import Translated, Untranslated
@@ -14,13 +14,20 @@ from heptox.peer.query.result_cache import KEY_BYTES, REMEMBERED, TREE_COST, Res
 from heptox.peer.wire.messages import Body, Status
 from heptox.translate import Check, Direction, no_check, translate
 
+MOST_TEXT: Final = 64 * 1024
+"""Characters of a query that comes as a text: a megabyte of steps takes ten seconds to read."""
+
 
 def expression_of(body: Body) -> Expression:
     """The query in a body: a text, or nested lists as peers send them to each other.
 
     It is read once, for the audit log, what is hidden, the evaluation and all translations, and along all paths that
-    it comes. Raises :class:`GrammarError`: what :func:`parse_query` or :func:`decode_query` raises.
+    it comes. Raises :class:`GrammarError`: what :func:`parse_query` or :func:`decode_query` raises, and HX3009 for a
+    text of more than :data:`MOST_TEXT` characters.
     """
+    if isinstance(body, str) and len(body) > MOST_TEXT:
+        message = f"a query of {len(body):,} characters is longer than {MOST_TEXT:,}"
+        raise GrammarError(Fault("HX3009", message, hint="peers send each other the tree of a query, not its text"))
     encoded = cbor2.dumps(body, canonical=True)
     expression = _EXPRESSIONS.get(encoded)
     if expression is None:
