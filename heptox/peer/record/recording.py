@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+import cbor2
 import trio
 
 from heptox import __version__
@@ -19,7 +20,7 @@ from heptox.grammar import print_query
 from heptox.peer.folder.audit import AuditLog
 from heptox.peer.models.control import NeighboursQuery
 from heptox.peer.query.events import Conclude, Exchange, Lost, Translated, Untranslated
-from heptox.peer.query.translating import expression_of
+from heptox.peer.query.translating import MOST_TEXT, expression_of
 from heptox.peer.query.witness import Witness, own_status
 from heptox.peer.record.logs import CONNECTIONS, STRANGERS, named, path_names, shown
 from heptox.peer.record.metrics import Metrics
@@ -344,7 +345,11 @@ def _event(status: Status) -> str:
 
 
 def text_of(body: Body) -> str:
-    """A query as it is read here; empty for what is none, which the evaluation refuses."""
+    """A query as it is read here; empty for what is none, which the evaluation refuses. Of a large one its size is
+    enough: nobody is charged for this reading."""
+    size = len(body) if isinstance(body, str) else len(cbor2.dumps(body))
+    if size > MOST_TEXT:
+        return f"a query of {size:,} bytes"
     try:
         return printable(print_query(expression_of(body)), lines=True)
     except Exception:  # whatever a neighbour sends as a query
