@@ -59,6 +59,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are distributed by their groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A file's tests run in one process, one after the other; so do all that share a session of Spark."""
     order = {file: number for number, file in enumerate(_FIRST)}

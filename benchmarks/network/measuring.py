@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +17,6 @@ from typing import Final
 
 import httpx
 
-from benchmarks.network import relay
 from benchmarks.network.chain import ITEM, LARGE, PEERS, Chain, chain, point
 from heptox.grammar import parse_query
 from heptox.mapping import load_mapping
@@ -159,7 +160,7 @@ def _bulk(chain: Chain, large: int) -> Bulk:
     seconds = time.perf_counter() - began
     spent = tuple(work_of(peer.process.pid) - was for peer, was in zip(chain.peers, before, strict=True))
     assert size > large * ITEM
-    return Bulk(large * ITEM, seconds, spent, relay.received(large * ITEM, PEERS - 1))
+    return Bulk(large * ITEM, seconds, spent, _relayed(large * ITEM, PEERS - 1))
 
 
 def _stream(chain: Chain) -> Iterator[bytes]:
@@ -239,3 +240,9 @@ def _breakdown(folder: Path, runs: int) -> Breakdown:
     for store in stores:
         store.close()
     return Breakdown(*map(statistics.median, zip(*found[1:], strict=True)))
+
+
+def _relayed(size: int, hops: int) -> float:
+    """The seconds in which so many bytes come over plain streams of libp2p."""
+    command = [sys.executable, "-m", "benchmarks.network.relay", str(size), str(hops)]
+    return float(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)

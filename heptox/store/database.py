@@ -183,22 +183,27 @@ class Store:
         self._cursors.add(cursor)
         return cursor
 
-    def batches(self, cursor: Cursor, statement: str, rows: int) -> Iterator[pa.RecordBatch]:
-        """The rows of a statement, so many at a time; raises what the database and Arrow raise."""
+    def found(self, cursor: Cursor, statement: str, rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a query's statement, as :meth:`batches`; the columns of a few have the types of their values."""
         few = self._few.rows(cursor, statement)
         if few is not None:
             yield from few
             return
-        reader, count = cursor.sql(statement).to_arrow_reader(rows), 0
+        count = 0
+        for batch in self.batches(cursor, statement, rows):
+            count += len(batch)
+            yield batch
+        self._few.had(cursor, statement, count)
+
+    def batches(self, cursor: Cursor, statement: str, rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a statement, so many at a time; raises what the database and Arrow raise."""
+        reader = cursor.sql(statement).to_arrow_reader(rows)
         self._readers.add(reader)
         try:
-            for batch in reader:
-                count += len(batch)
-                yield batch
+            yield from reader
         finally:
             self._readers.discard(reader)
             reader.close()
-        self._few.had(cursor, statement, count)
 
     def documents(self) -> tuple[StoredDocument, ...]:
         """The documents, in the order in which they were loaded.

@@ -176,7 +176,7 @@ class _Moment:
         yield from assembly.answers(self._found(statement, check))
 
     def _found(self, statement: str, check: Check | None) -> Iterator[pa.RecordBatch]:
-        batches = rows_of(self.store.batches(self.rows, statement, ROWS))
+        batches = rows_of(self.store.found(self.rows, statement, ROWS))
         with _watched(self.rows, check):
             batch = next(batches, None)
         while batch is not None:

@@ -111,7 +111,8 @@ HANGING: Final = """
 import ctypes, sys, threading, time
 from pathlib import Path
 import trio
-from heptox.peer import daemon, ending, machine, serve, supervision
+from heptox.peer import daemon, serve
+from heptox.peer.process import ending, machine, supervision
 
 ending.END_SECONDS = 1.0
 
