@@ -28,6 +28,7 @@ from heptox.peer.wire.libp2p import Libp2pTransport
 from heptox.peer.wire.mapping_files import MOST_DECLARATIONS, MappingFiles
 from heptox.peer.wire.offers import PROTOCOL, Offer, Reply, decode_reply, encode_call
 from heptox.peer.wire.standing import Side
+from heptox.peer.wire.transport import TransportLimits
 from heptox.schema import read_dtd
 from heptox.settings import PeerSettings, peer_settings_text
 from tests.cli.running import Ended, heptox_ended
@@ -70,7 +71,8 @@ class Stranger:
 
 @asynccontextmanager
 async def stranger(to: Daemon, seed: bytes | None = None) -> AsyncIterator[Stranger]:
-    transport = Libp2pTransport(seed or secrets.token_bytes(32), "/ip4/127.0.0.1/tcp/0")
+    patient = TransportLimits(call=DEADLINE)  # a loaded machine answers late
+    transport = Libp2pTransport(seed or secrets.token_bytes(32), "/ip4/127.0.0.1/tcp/0", limits=patient)
 
     async def hang_up(_: Any) -> None:
         pass

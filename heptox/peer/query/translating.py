@@ -14,7 +14,7 @@ from heptox.peer.query.result_cache import KEY_BYTES, REMEMBERED, TREE_COST, Res
 from heptox.peer.wire.messages import Body, Status
 from heptox.translate import Check, Direction, no_check, translate
 
-MOST_TEXT: Final = 64 * 1024
+MOST_TEXT: Final = 256 * 1024
 """Characters of a query that comes as a text: a megabyte of steps takes ten seconds to read."""
 
 
