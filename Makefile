@@ -21,12 +21,12 @@ test: $(VENV)/.development ## everything: check, and the tests
 
 # tests/conftest.py says what runs in one process, and in which order.
 tests: $(VENV)/.development ## the tests alone
-	$(BIN)/python -m pytest --quiet -r s --numprocesses 4 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest --quiet -r s --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Properties are tried on new examples, from a seed that is printed; what fails is kept in .hypothesis and tried first.
 test-long: $(VENV)/.development ## all tests, with three times the examples, new ones each time, and larger networks
 	@seed=$${SEED:-$$(date +%s)}; echo "seed $$seed: repeat with make test-long SEED=$$seed"; \
-	HEPTOX_TESTS=long $(BIN)/python -m pytest --quiet -r s --hypothesis-seed=$$seed --numprocesses 4 --dist loadgroup --no-loadscope-reorder
+	HEPTOX_TESTS=long $(BIN)/python -m pytest --quiet -r s --hypothesis-seed=$$seed --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.development ## format, lint, types, layers, generated pages
 	$(BIN)/ruff format --check --quiet .

@@ -10,6 +10,8 @@ from unittest import mock
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from heptox.cluster import spark_session
 from heptox.demo import Network, network
@@ -27,15 +29,24 @@ settings.register_profile("same", derandomize=True, deadline=None, max_examples=
 settings.register_profile("search", deadline=None, max_examples=tries(100), print_blob=True)
 settings.load_profile("search" if LONG else "same")
 
-_FIRST: Final = (
+_SPARK: Final = (
     "tests/cli/test_emulate.py",  # starts Spark itself, which it cannot where others share a session
+    "tests/cluster/test_session.py",
     "tests/cluster/test_relations.py",
+    "tests/cluster/test_exchange.py",
+    "tests/cluster/test_feed_experiments.py",
+    "tests/cluster/test_filtering.py",
+    "tests/cluster/test_matching.py",
+    "tests/cluster/test_real_peers.py",
+)
+"""Files that share one session of Spark, in this order."""
+_FIRST: Final = (
+    *_SPARK,
     "tests/console/test_arrows.py",
     "tests/cluster/test_standalone.py",
     "tests/peer/test_network.py",
     "tests/peer/test_feed_churn.py",
     "tests/test_installation.py",
-    "tests/cluster/test_session.py",
     "tests/peer/test_faults.py",
     "tests/hostile/test_offers.py",
     "tests/console/test_ask.py",
@@ -59,19 +70,22 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.hookimpl(tryfirst=True)  # before tests are distributed by their groups
+class _Scheduling(LoadFileScheduling):  # type: ignore[misc]
+    """A file's tests run in one process, one after the other; so do all of the files that share a session of Spark."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return _SPARK[0] if file in _SPARK else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Scheduling:
+    return _Scheduling(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file's tests run in one process, one after the other; so do all that share a session of Spark."""
     order = {file: number for number, file in enumerate(_FIRST)}
-    items.sort(key=lambda item: order.get(_file(item), len(order)))
-    for item in items:
-        spark = "spark" in getattr(item, "fixturenames", ())
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group("spark" if spark else _file(item)))
-
-
-def _file(item: pytest.Item) -> str:
-    return item.nodeid.partition("::")[0]
+    items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
 
 
 @pytest.hookimpl(wrapper=True)

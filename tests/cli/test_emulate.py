@@ -17,9 +17,6 @@ from heptox.cluster import EXPERIMENTS
 from tests.cli.running import heptox_ended
 from tests.cluster.scripts import MARK, ROOT, marked
 
-pytestmark = pytest.mark.xdist_group("spark")
-"""In a process that has no session of Spark yet, or has it only afterwards."""
-
 SMALL = ("--peers", "4", "--schemas", "2", "--hops", "2", "--people", "2", "--master", "local[2]")
 
 

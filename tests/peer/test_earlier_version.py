@@ -30,10 +30,6 @@ NEW: Final = (
 )
 
 
-pytestmark = pytest.mark.xdist_group("earlier version")
-"""Each test goes on with what the one before it has left."""
-
-
 @pytest.fixture(scope="module")
 def earlier(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment in which ``heptox`` is that version."""
