@@ -189,15 +189,9 @@ def _by_saxon(
 ) -> Iterator[str]:
     """The items that Saxon finds, in a process of its own: all of them are there before the first.
 
-    Documents go there one at a time, or all of them where they may be asked together. Raises :class:`StoreError`
-    (HX6008) when these are over :data:`MOST_IN_MEMORY` bytes, and what is wrong with the query.
+    Raises as :meth:`heptox.store.XQuery.parts`, and what is wrong with the query.
     """
-    at_once = question.together or store.asks_collection(question.text) or not texts
-    questions = [
-        replace(question, documents=each) for each in ([tuple(texts)] if at_once else [(one,) for one in texts])
-    ]
-    for each in questions:
-        each.check_size()
+    questions = replace(question, documents=tuple(texts)).parts()
     try:
         with times.taken("Saxon"):
             return iter(peer.evaluated_once(questions, seconds))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from heptox.store.database import Loaded, Store, StoredDocument
     from heptox.store.querying import QueryPlan, plan_query, query, texts
     from heptox.store.reading import ReadDocument, plan_once, projected_once, query_once, read_for_query
-    from heptox.store.xquery import XQuery, asks_collection, clearer_error, evaluate_xquery, fragment_lacks
+    from heptox.store.xquery import XQuery, clearer_error, evaluate_xquery, fragment_lacks
 
 __all__ = [
     "VALUE_BYTES",
@@ -42,7 +42,6 @@ __all__ = [
     "WideForm",
     "WideRows",
     "XQuery",
-    "asks_collection",
     "clearer_error",
     "database_faults",
     "evaluate",
@@ -70,6 +69,6 @@ __getattr__ = later(
         "database": ("Loaded", "Store", "StoredDocument"),
         "querying": ("QueryPlan", "plan_query", "query", "texts"),
         "reading": ("ReadDocument", "plan_once", "projected_once", "query_once", "read_for_query"),
-        "xquery": ("XQuery", "asks_collection", "clearer_error", "evaluate_xquery", "fragment_lacks"),
+        "xquery": ("XQuery", "clearer_error", "evaluate_xquery", "fragment_lacks"),
     },
 )

@@ -11,7 +11,7 @@ import re
 import resource
 import signal
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -35,7 +35,6 @@ _BASE: Final = "http://query.invalid/"
 _COLLECTION: Final = "http://saxon.sf.net/feature/defaultCollection"
 _NONE: Final = "no-collection"
 """The scheme of a default collection that is refused when it is asked for."""
-_WORD: Final = re.compile("collection")
 _SERIALISE: Final = """declare variable $items external;
 declare variable $first external;
 subsequence($items, $first, {count}) ! serialize(., map {{"method": "adaptive", "indent": false()}})"""
@@ -58,8 +57,24 @@ class XQuery:
     together: bool = False
     characters: int = Allowance().characters
 
-    def check_size(self) -> None:
-        """Raise :class:`StoreError` (HX6008) for documents that are more than Saxon is given at a time."""
+    @property
+    def may_ask_together(self) -> bool:
+        """Whether a query may ask all documents at once: it is to, or has the word ``collection``."""
+        return self.together or "collection" in self.text
+
+    def parts(self) -> list[XQuery]:
+        """The questions of which the answers, one after the other, are the answer: about a document at a time, or about
+        all of them where they may be asked together.
+
+        Raises :class:`StoreError` (HX6008) for documents that are more than Saxon is given at a time.
+        """
+        at_once = self.may_ask_together or not self.documents
+        parts = [self] if at_once else [replace(self, documents=(each,)) for each in self.documents]
+        for part in parts:
+            part._check_size()
+        return parts
+
+    def _check_size(self) -> None:
         if sum(map(len, self.documents)) > MOST_AT_ONCE:
             what = "a document" if len(self.documents) == 1 else f"{len(self.documents)} documents together"
             message = f"the query reads over {MOST_AT_ONCE:,} characters of {what}"
@@ -80,11 +95,6 @@ def evaluate_xquery(question: XQuery, seconds: float) -> tuple[str, ...]:
         return _engine().answer(question)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def asks_collection(text: str) -> bool:
-    """Whether a query may ask for ``collection()``: whether the word is there."""
-    return _WORD.search(text) is not None
 
 
 def fragment_lacks(own: GrammarError) -> str:
@@ -156,46 +166,46 @@ class _Engine:
         """As :func:`evaluate_xquery`."""
         from saxonche import PySaxonApiError
 
-        parameters(question)
+        bound = parameters(question)
         try:
             if question.together:
-                return self._together(question)
+                return self._together(question, bound)
             try:
-                return self._each(question)
+                return self._each(question, bound)
             except PySaxonApiError as error:
                 if f"URI scheme '{_NONE}'" not in str(error):
                     raise
-            return self._together(question)
+            return self._together(question, bound)
         except PySaxonApiError as error:
             raise error_of(str(error), question) from None
 
-    def _together(self, question: XQuery) -> tuple[str, ...]:
+    def _together(self, question: XQuery, bound: Mapping[str, str]) -> tuple[str, ...]:
         documents = "".join(f'<doc href="{_data(text, n)}"/>' for n, text in enumerate(question.documents))
         # stable: each document is there once, however often it is asked for
         self._processor.set_configuration_property(
             _COLLECTION, _data(f'<collection stable="true">{documents}</collection>')
         )
         try:
-            return tuple(self._items(self._evaluated(question, None), question, question.characters))
+            return tuple(self._items(self._evaluated(question, None, bound), question, question.characters))
         finally:
             self._processor.set_configuration_property(_COLLECTION, f"{_NONE}:/")
 
-    def _each(self, question: XQuery) -> tuple[str, ...]:
+    def _each(self, question: XQuery, bound: Mapping[str, str]) -> tuple[str, ...]:
         self._processor.set_configuration_property(_COLLECTION, f"{_NONE}:/")
         items: list[str] = []
         left = question.characters
         for document in question.documents or (None,):
-            found = list(self._items(self._evaluated(question, document), question, left))
+            found = list(self._items(self._evaluated(question, document, bound), question, left))
             left -= sum(map(len, found))
             items += found
         return tuple(items)
 
-    def _evaluated(self, question: XQuery, document: str | None) -> PyXdmValue | None:
+    def _evaluated(self, question: XQuery, document: str | None, bound: Mapping[str, str]) -> PyXdmValue | None:
         query: PyXQueryProcessor = self._processor.new_xquery_processor()
         query.set_query_base_uri(_BASE)
         if document is not None:
             query.set_context(xdm_item=self._processor.parse_xml(xml_text=document))
-        for name, value in parameters(question).items():
+        for name, value in bound.items():
             query.set_parameter(name, self._processor.make_atomic_value("untypedAtomic", value))
         query.set_query_content(question.text)
         return query.run_query_to_value()
@@ -293,7 +303,7 @@ def error_of(said: str, question: XQuery) -> HeptoxError:
         hint = "a query sees nothing but the documents it is asked about"
     elif "XPDY0002" in body:
         hint = "no document is given, or it is in the body of a function, where there is no context item"
-        if question.documents and (question.together or asks_collection(question.text)):
+        if question.documents and question.may_ask_together:
             hint = _NO_CONTEXT
     fault = fault_at("HX3007" if head.startswith("Static") else "HX6017", message, question.text, place, hint)
     return GrammarError(fault) if fault.code == "HX3007" else StoreError(fault)

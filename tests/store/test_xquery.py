@@ -70,6 +70,6 @@ def test_values_are_for_external_variables_that_are_declared() -> None:
 
 def test_documents_that_are_too_large_are_not_evaluated() -> None:
     half = "<a>" + " " * (MOST_AT_ONCE // 2) + "</a>"
-    XQuery("1", (half,)).check_size()
+    XQuery("1", (half,)).parts()
     with pytest.raises(StoreError, match="HX6008 the query reads over 67,108,864 characters of 2 documents together"):
-        XQuery("1", (half, half)).check_size()
+        XQuery("1", (half, half), together=True).parts()

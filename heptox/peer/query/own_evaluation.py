@@ -16,7 +16,7 @@ from heptox.peer.process.workers import Working
 from heptox.peer.query.bounds import Limits, batches
 from heptox.peer.query.events import Conclude, Deliver, Receipt
 from heptox.peer.wire.messages import Hop, ReceiptLine, Status
-from heptox.store import Store, XQuery, asks_collection, clearer_error, fragment_lacks, texts
+from heptox.store import Store, XQuery, clearer_error, fragment_lacks, texts
 
 
 class OwnEvaluation:
@@ -63,15 +63,12 @@ class OwnEvaluation:
         yield Conclude(Receipt(query, (line,), len(items)))
 
     async def _answer(self, question: XQuery, seconds: float) -> list[str]:
-        """The items, each once; Saxon is given one document at a time, or all where they may be asked together."""
+        """The items, each once."""
         ends = trio.current_time() + seconds
         documents = await trio.to_thread.run_sync(texts, self._store)
-        at_once = asks_collection(question.text) or not documents
         items: dict[str, None] = {}
-        for part in [documents] if at_once else [(each,) for each in documents]:
-            asked = replace(question, documents=part)
-            asked.check_size()
-            items |= dict.fromkeys(await evaluated(self._workers, asked, ends - trio.current_time()))
+        for part in replace(question, documents=documents).parts():
+            items |= dict.fromkeys(await evaluated(self._workers, part, ends - trio.current_time()))
         return list(items)
 
     def cancel(self, query: str) -> bool:
