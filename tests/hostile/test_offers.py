@@ -19,7 +19,7 @@ import pytest
 import trio
 
 from heptox.demo import HOSPITAL
-from heptox.errors import MappingError
+from heptox.errors import MappingError, PeerError
 from heptox.peer import ControlAddress, PeerFolder, Standing
 from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.acquaintance.offer_answers import COMING
@@ -28,7 +28,6 @@ from heptox.peer.wire.libp2p import Libp2pTransport
 from heptox.peer.wire.mapping_files import MOST_DECLARATIONS, MappingFiles
 from heptox.peer.wire.offers import PROTOCOL, Offer, Reply, decode_reply, encode_call
 from heptox.peer.wire.standing import Side
-from heptox.peer.wire.transport import TransportLimits
 from heptox.schema import read_dtd
 from heptox.settings import PeerSettings, peer_settings_text
 from tests.cli.running import Ended, heptox_ended
@@ -71,8 +70,7 @@ class Stranger:
 
 @asynccontextmanager
 async def stranger(to: Daemon, seed: bytes | None = None) -> AsyncIterator[Stranger]:
-    patient = TransportLimits(call=DEADLINE)  # a loaded machine answers late
-    transport = Libp2pTransport(seed or secrets.token_bytes(32), "/ip4/127.0.0.1/tcp/0", limits=patient)
+    transport = Libp2pTransport(seed or secrets.token_bytes(32), "/ip4/127.0.0.1/tcp/0")
 
     async def hang_up(_: Any) -> None:
         pass
@@ -251,7 +249,11 @@ def test_what_is_costly_to_read_costs_the_owner_nothing(boston: Daemon, files: M
 
     async def attack() -> Reply:
         async with stranger(boston) as made:
-            return await made.make(made.offer(files))
+            while True:
+                try:
+                    return await made.make(made.offer(files))
+                except PeerError as error:  # on a loaded machine the work takes longer than a call may
+                    assert error.faults[0].code == "HX7011"
 
     reply, _ = attacked(boston, attack)
     assert reply.standing is Standing.REFUSED
