@@ -72,11 +72,3 @@ Reached: TypeAlias = tuple[Join, NodeSet]
 def is_attribute(nodes: NodeSet) -> bool:
     """Whether nodes are attributes."""
     return nodes.path[-1:] != () and nodes.path[-1].startswith("@")
-
-
-def any_match(joins: list[Join]) -> sql.Condition:
-    """Whether one of several inner joins has a match."""
-    conditions = tuple(
-        sql.Exists(join.sources, sql.All(join.where)) if join.sources else sql.All(join.where) for join in joins
-    )
-    return conditions[0] if len(conditions) == 1 else sql.Some(conditions)

@@ -24,7 +24,7 @@ from heptox.store.evaluation import evaluate
 from heptox.store.joins import NotCompiledError
 from heptox.store.projection import needed
 from heptox.store.relations import Catalogue
-from heptox.store.sql import print_statement
+from heptox.store.sql import Statement, print_statement, subqueries
 from heptox.store.statement import Plan, planned
 from heptox.xml import Document
 
@@ -32,6 +32,11 @@ Check = Callable[[], None]
 
 CHECK_SECONDS: Final = 0.05
 """How often it is asked, while a statement runs, whether anybody still wants the answer."""
+MOST_SUBQUERIES: Final = 24
+"""Subqueries of one select: the time for planning grows with the fourth power of their number, and is 0.3 s here."""
+MOST_SELECTS: Final = 300
+MOST_CHARACTERS: Final = 2**18
+"""Selects, and characters, of a statement: planning takes a second for these."""
 _MISFIT: Final = "the document does not fit its schema"
 ROWS: Final = 4_096
 """How many rows of a statement come at a time."""
@@ -72,7 +77,19 @@ def _planned(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
         return QueryPlan(expression, None, str(error))
     plan = planned(found.blocks)
     sql = print_statement(plan.statement) if plan.branches else None
+    if sql is not None and _is_long_planned(plan.statement, sql):
+        return QueryPlan(expression, None, "its statement is too large for the database to plan it soon")
     return QueryPlan(expression, plan, sql=sql, ignores_white=found.ignores_white)
+
+
+def _is_long_planned(statement: Statement, text: str) -> bool:
+    """Whether planning may take a database seconds, in which nothing interrupts it, and any amount of memory."""
+    selects = statement.selects
+    return (
+        len(selects) > MOST_SELECTS
+        or len(text) > MOST_CHARACTERS
+        or any(subqueries(select) > MOST_SUBQUERIES for select in selects)
+    )
 
 
 _remembered: Final = lru_cache(maxsize=64)(_planned)

@@ -7,7 +7,7 @@ Names are generated and never quoted. Strings are spelled without backslashes, w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Final, TypeAlias, TypeVar
 
@@ -157,6 +157,16 @@ _NAN: Final = "^[ \t\n\r]*(NaN)[ \t\n\r]*$"
 _NUMBER: Final = "^[ \t\n\r]*([+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF)[ \t\n\r]*$"
 
 
+def subqueries(select: Select) -> int:
+    """How many subqueries the condition of a select has, those in others included.
+
+    >>> inner = Exists((Source("r1", "a"),), TRUE)
+    >>> subqueries(Select((), (), Some((inner, Fails(Exists((Source("r2", "b"),), inner))))))
+    3
+    """
+    return sum(isinstance(part, Exists) for part in _parts(select.where))
+
+
 def used_columns(statement: Statement) -> dict[str, frozenset[str]]:
     """The tables of a statement in which no alias stands for two tables, and the columns that it uses of each.
 
@@ -164,23 +174,25 @@ def used_columns(statement: Statement) -> dict[str, frozenset[str]]:
     >>> {table: sorted(columns) for table, columns in used_columns(Statement((select,), ())).items()}
     {'r1': ['c0', 'node']}
     """
-    tables: dict[str, str] = {}
-    columns: set[Column] = set()
-    waiting: list[object] = [statement]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Source):
-            tables[part.alias] = part.table
-        elif isinstance(part, Column):
-            columns.add(part)
-        elif isinstance(part, tuple):
-            waiting.extend(part)
-        elif is_dataclass(part):
-            waiting.extend(getattr(part, each.name) for each in fields(part))
+    parts = list(_parts(statement))
+    tables = {part.alias: part.table for part in parts if isinstance(part, Source)}
+    columns = {part for part in parts if isinstance(part, Column)}
     used: dict[str, set[str]] = {table: set() for table in tables.values()}
     for column in columns:
         used[tables[column.source]].add(column.name)
     return {table: frozenset(names) for table, names in used.items()}
+
+
+def _parts(whole: object) -> Iterator[object]:
+    """All parts of a statement, or of a part of one."""
+    waiting = [whole]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting.extend(part)
+        elif is_dataclass(part):
+            yield part
+            waiting.extend(getattr(part, each.name) for each in fields(part))
 
 
 _Part = TypeVar("_Part")
