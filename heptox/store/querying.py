@@ -34,9 +34,8 @@ CHECK_SECONDS: Final = 0.05
 """How often it is asked, while a statement runs, whether anybody still wants the answer."""
 MOST_SUBQUERIES: Final = 24
 """Subqueries of one select: the time for planning grows with the fourth power of their number, and is 0.3 s here."""
-MOST_SELECTS: Final = 300
 MOST_CHARACTERS: Final = 2**18
-"""Selects, and characters, of a statement: planning takes a second for these."""
+"""Characters of a statement: planning takes a second for these."""
 _MISFIT: Final = "the document does not fit its schema"
 ROWS: Final = 4_096
 """How many rows of a statement come at a time."""
@@ -84,12 +83,7 @@ def _planned(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
 
 def _is_long_planned(statement: Statement, text: str) -> bool:
     """Whether planning may take a database seconds, in which nothing interrupts it, and any amount of memory."""
-    selects = statement.selects
-    return (
-        len(selects) > MOST_SELECTS
-        or len(text) > MOST_CHARACTERS
-        or any(subqueries(select) > MOST_SUBQUERIES for select in selects)
-    )
+    return len(text) > MOST_CHARACTERS or any(subqueries(each) > MOST_SUBQUERIES for each in statement.selects)
 
 
 _remembered: Final = lru_cache(maxsize=64)(_planned)

@@ -201,7 +201,11 @@ PLANNED_FOR_LONG: Final = {
     "subqueries in subqueries": "//*[//*[//*[//* = 'pen']]]",
     "subqueries beside each other": f"//item[{' or '.join(['. = //*/@*'] * 12)}]",
     "loops": f"({', '.join(['//item/name'] * 301)})",
-    "literals": "//item/name[" + " or ".join(map(". = '{}'".format, range(10_000))) + " or . = 'pen']",
+    "loops in loops": "".join(f"for $l{level} in /shop/* return (" for level in range(6)) + "//title" + ")" * 6,
+    "what is bound again and again": "let $b0 := //item "
+    + " ".join(f"let $b{level + 1} := //item[@id = $b{level}/@id or @of = $b{level}/@id]" for level in range(7))
+    + " for $i in $b7 return $i",
+    "literals": "//item/name[" + " or ".join(map(". = '{}'".format, range(6_000))) + " or . = 'pen']",
 }
 
 
