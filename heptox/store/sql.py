@@ -44,6 +44,13 @@ class Double:
 
 
 @dataclass(frozen=True, slots=True)
+class Coalesce:
+    """The first value that is not null."""
+
+    values: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AsDouble:
     """The ``xs:double`` that a string stands for, none where it stands for none. ``NaN`` counts as none."""
 
@@ -123,12 +130,30 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Subquery:
+    """The rows of a statement as a source."""
+
+    statement: Statement
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftJoin:
+    """A source whose columns are null where none of its rows meets the condition."""
+
+    source: Source | Subquery
+    on: Condition
+
+
+@dataclass(frozen=True, slots=True)
 class Select:
-    """Rows of columns ``k0``, ``k1``, ..., one for each expression."""
+    """Rows of columns ``k0``, ``k1``, ..., one for each expression; of equal rows one where they are ``distinct``."""
 
     columns: tuple[Expression, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[Source | Subquery, ...]
     where: Condition
+    joins: tuple[LeftJoin, ...] = ()
+    distinct: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +172,7 @@ class Statement:
     order: tuple[Key, ...]
 
 
-Expression: TypeAlias = Column | String | Integer | Double | AsDouble
+Expression: TypeAlias = Column | String | Integer | Double | Coalesce | AsDouble
 Condition: TypeAlias = Compare | IsNaN | Same | OneOf | NotNull | All | Some | Fails | Exists
 
 TRUE: Final = All()
@@ -243,11 +268,18 @@ def _select(select: Select) -> str:
     columns = ", ".join(f"{_expression(column)} AS k{place}" for place, column in enumerate(select.columns))
     where = "" if select.where == TRUE else f"\nWHERE {_top(select.where)}"
     source = f"\nFROM {_sources(select.sources)}" if select.sources else ""
-    return f"SELECT {columns}{source}{where}"
+    joins = "".join(f"\nLEFT JOIN {_source(join.source)} ON {_condition(join.on)}" for join in select.joins)
+    return f"SELECT {'DISTINCT ' if select.distinct else ''}{columns}{source}{joins}{where}"
 
 
-def _sources(sources: tuple[Source, ...]) -> str:
-    return ", ".join(f"{source.table} AS {source.alias}" for source in sources)
+def _sources(sources: tuple[Source | Subquery, ...]) -> str:
+    return ", ".join(map(_source, sources))
+
+
+def _source(source: Source | Subquery) -> str:
+    if isinstance(source, Subquery):
+        return f"({print_statement(source.statement)}) AS {source.alias}"
+    return f"{source.table} AS {source.alias}"
 
 
 def _expression(expression: Expression) -> str:
@@ -260,6 +292,8 @@ def _expression(expression: Expression) -> str:
             return f"CAST({'NULL' if number is None else number} AS BIGINT)"
         case Double(value):
             return f"CAST('{value!r}' AS DOUBLE)"
+        case Coalesce(values):
+            return f"coalesce({', '.join(map(_expression, values))})"
         case AsDouble(value):
             return f"TRY_CAST(regexp_extract({_expression(value)}, {print_string(_NUMBER)}, 1) AS DOUBLE)"
 
