@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from heptox.store.database import Loaded, Store, StoredDocument
     from heptox.store.querying import QueryPlan, plan_query, query, texts
     from heptox.store.reading import ReadDocument, plan_once, projected_once, query_once, read_for_query
-    from heptox.store.xquery import XQuery, clearer_error, evaluate_xquery, fragment_lacks
+    from heptox.store.xquery import XQuery, clearer_error, evaluate_xquery, external_values, fragment_lacks
 
 __all__ = [
     "VALUE_BYTES",
@@ -51,6 +51,7 @@ __all__ = [
     "database_faults",
     "evaluate",
     "evaluate_xquery",
+    "external_values",
     "fragment_lacks",
     "hidden_path",
     "hidden_path_fault",
@@ -74,6 +75,6 @@ __getattr__ = later(
         "database": ("Loaded", "Store", "StoredDocument"),
         "querying": ("QueryPlan", "plan_query", "query", "texts"),
         "reading": ("ReadDocument", "plan_once", "projected_once", "query_once", "read_for_query"),
-        "xquery": ("XQuery", "clearer_error", "evaluate_xquery", "fragment_lacks"),
+        "xquery": ("XQuery", "clearer_error", "evaluate_xquery", "external_values", "fragment_lacks"),
     },
 )
