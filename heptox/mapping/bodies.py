@@ -54,7 +54,7 @@ _Cell: TypeAlias = tuple[Part, str | Term]
 class _Group:
     """A statement that binds some variables, as a table of the whole one."""
 
-    source: sql.Subquery
+    source: sql.DerivedTable
     cells: tuple[_Cell, ...]
 
     def at(self, part: Part, of: str | Term) -> sql.Column:
@@ -104,7 +104,7 @@ class _Body:
         nodes = dict(zip(self._shown, names, strict=False))
         terms = dict(zip(self._terms, names, strict=False))
         stops = dict(zip(self._whole, names, strict=False))
-        return Body(sql.Statement((select,), ()), tuple(names), nodes, terms, stops)
+        return Body(sql.Statement((select,)), tuple(names), nodes, terms, stops)
 
     def _ordering(self) -> Iterator[str]:
         """The variables by which bindings are ordered: one that is followed by another below it adds nothing.
@@ -148,7 +148,7 @@ class _Body:
         columns = tuple(found.at(*cell) for cell in found.cells)
         distinct = sql.Select(columns, (found.source,), sql.TRUE, distinct=True)
         alias = f"e{self._owners[link.variable]}"
-        return replace(found, source=sql.Subquery(sql.Statement((distinct,), ()), alias))
+        return replace(found, source=sql.DerivedTable(sql.Statement((distinct,)), alias))
 
     def _stated(
         self, alias: str, own: Collection[str], cells: Sequence[_Cell], conditions: Sequence[Condition]
@@ -158,7 +158,7 @@ class _Body:
         outer = [name for name in above if name is not None and name not in own and name != self._root]
         cells = tuple(dict.fromkeys([*cells, *((Part.NODE, name) for name in outer)]))
         selects = tuple(self._joins.select(join, cells, conditions) for join in self._joins.bound(own))
-        return _Group(sql.Subquery(sql.Statement(selects, ()), alias), cells)
+        return _Group(sql.DerivedTable(sql.Statement(selects), alias), cells)
 
     # -- the joins ---------------------------------------------------------------------------------------------------
 

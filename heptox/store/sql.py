@@ -130,7 +130,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Subquery:
+class DerivedTable:
     """The rows of a statement as a source."""
 
     statement: Statement
@@ -139,9 +139,19 @@ class Subquery:
 
 @dataclass(frozen=True, slots=True)
 class LeftJoin:
-    """A source whose columns are null where none of its rows meets the condition."""
+    """A source whose columns are null where none of its rows meets the condition.
 
-    source: Source | Subquery
+    >>> names = DerivedTable(Statement((Select((Column("a", "c0"),), (Source("r1", "a"),), TRUE, distinct=True),)), "n")
+    >>> join = LeftJoin(names, Compare("=", Column("n", "k0"), Column("b", "c1")))
+    >>> value = Coalesce((Column("n", "k0"), String("")))
+    >>> print(print_statement(Statement((Select((value,), (Source("r2", "b"),), TRUE, (join,)),))))
+    SELECT coalesce(n.k0, '') AS k0
+    FROM r2 AS b
+    LEFT JOIN (SELECT DISTINCT a.c0 AS k0
+    FROM r1 AS a) AS n ON n.k0 = b.c1
+    """
+
+    source: Source | DerivedTable
     on: Condition
 
 
@@ -150,7 +160,7 @@ class Select:
     """Rows of columns ``k0``, ``k1``, ..., one for each expression; of equal rows one where they are ``distinct``."""
 
     columns: tuple[Expression, ...]
-    sources: tuple[Source | Subquery, ...]
+    sources: tuple[Source | DerivedTable, ...]
     where: Condition
     joins: tuple[LeftJoin, ...] = ()
     distinct: bool = False
@@ -169,7 +179,7 @@ class Statement:
     """The rows of all selects, which have columns of the same types, in order."""
 
     selects: tuple[Select, ...]
-    order: tuple[Key, ...]
+    order: tuple[Key, ...] = ()
 
 
 Expression: TypeAlias = Column | String | Integer | Double | Coalesce | AsDouble
@@ -193,10 +203,11 @@ def subqueries(select: Select) -> int:
 
 
 def used_columns(statement: Statement) -> dict[str, frozenset[str]]:
-    """The tables of a statement in which no alias stands for two tables, and the columns that it uses of each.
+    """The tables of a statement without derived tables, in which no alias stands for two tables, and the columns that
+    it uses of each.
 
     >>> select = Select((Column("a", "node"),), (Source("r1", "a"),), Compare("=", Column("a", "c0"), String("x")))
-    >>> {table: sorted(columns) for table, columns in used_columns(Statement((select,), ())).items()}
+    >>> {table: sorted(columns) for table, columns in used_columns(Statement((select,))).items()}
     {'r1': ['c0', 'node']}
     """
     parts = list(_parts(statement))
@@ -272,12 +283,12 @@ def _select(select: Select) -> str:
     return f"SELECT {'DISTINCT ' if select.distinct else ''}{columns}{source}{joins}{where}"
 
 
-def _sources(sources: tuple[Source | Subquery, ...]) -> str:
+def _sources(sources: tuple[Source | DerivedTable, ...]) -> str:
     return ", ".join(map(_source, sources))
 
 
-def _source(source: Source | Subquery) -> str:
-    if isinstance(source, Subquery):
+def _source(source: Source | DerivedTable) -> str:
+    if isinstance(source, DerivedTable):
         return f"({print_statement(source.statement)}) AS {source.alias}"
     return f"{source.table} AS {source.alias}"
 
