@@ -14,7 +14,9 @@ from heptox.store import sql as statements
 from heptox.store.allowance import VALUE_BYTES, Allowance
 from heptox.store.evaluation import evaluate
 from heptox.store.hiding import Hiding, hidden_path, hidden_path_fault
-from heptox.store.relations import Catalogue, Part, Relation
+from heptox.store.joins import Join, NodeSet, NotCompiledError
+from heptox.store.relations import Catalogue, Part
+from heptox.store.row_joins import RowJoins
 
 if TYPE_CHECKING:
     from heptox.store.collection import Answer, Answers, WideForm, WideRows, interpreted, whole_documents
@@ -32,11 +34,14 @@ __all__ = [
     "Catalogue",
     "Cursor",
     "Hiding",
+    "Join",
     "Loaded",
+    "NodeSet",
+    "NotCompiledError",
     "Part",
     "QueryPlan",
     "ReadDocument",
-    "Relation",
+    "RowJoins",
     "Store",
     "StoredDocument",
     "WideForm",
