@@ -166,7 +166,7 @@ CODES: Final[dict[str, str]] = {
     "HX3006": "tags or attributes of a constructor do not fit",
     "HX3007": "static error of XQuery",
     "HX3008": "external variable of a query does not fit",
-    "HX3009": "text of a query that a neighbour sends is too long",
+    "HX3009": "query that a neighbour sends is too large",
     "HX3041": "step that no schema path can stand for",
     "HX3042": "negation outside the query fragment",
     "HX3043": "string compared with a number",

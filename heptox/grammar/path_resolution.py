@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from heptox.checks import Check
 from heptox.errors import Fault, GrammarError, SchemaError
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import CONTEXT, DOCUMENT, Binding, Branch, Located, few
@@ -19,12 +20,14 @@ _Condition: TypeAlias = Callable[[syntax.Condition, Branch, Location], Iterator[
 
 
 class PathResolver:
-    """The paths of one query over a schema tree. ``condition`` gives the branches in which a predicate holds."""
+    """The paths of one query over a schema tree. ``condition`` gives the branches in which a predicate holds;
+    ``check`` is called for each path and step."""
 
-    def __init__(self, tree: SchemaTree, condition: _Condition, *, valid: bool) -> None:
+    def __init__(self, tree: SchemaTree, condition: _Condition, *, valid: bool, check: Check) -> None:
         self.tree = tree
         self._condition = condition
         self._valid = valid
+        self.check = check
         self._matched: set[int] = set()
         self._missed: dict[int, Fault] = {}
 
@@ -35,6 +38,7 @@ class PathResolver:
 
     def resolve(self, path: syntax.PathExpression, branch: Branch, context: Location = DOCUMENT) -> list[Located]:
         """The branches of a path and where each ends."""
+        self.check()
         start: Location
         if path.start.startswith("$"):
             binding = self._binding(path, branch)
@@ -74,6 +78,7 @@ class PathResolver:
         self._missed[id(step)] = Fault("HX3041", message, step.position, hint=hint_for(self.tree, step, context))
 
     def _step(self, step: syntax.Step, branch: Branch, location: Location) -> Iterator[Located]:
+        self.check()
         if location.text:
             self._miss(step, location)
             return

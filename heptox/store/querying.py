@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections import Counter
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from heptox.checks import Check
 from heptox.errors import Fault, StoreError
 from heptox.grammar import syntax
 from heptox.store.allowance import Allowance
@@ -25,13 +27,17 @@ from heptox.store.joins import NotCompiledError
 from heptox.store.projection import needed
 from heptox.store.relations import Catalogue
 from heptox.store.sql import print_statement
-from heptox.store.statement import Plan, planned
+from heptox.store.statement import MOST_SELECTS, Plan, planned
 from heptox.xml import Document
-
-Check = Callable[[], None]
 
 CHECK_SECONDS: Final = 0.05
 """How often it is asked, while a statement runs, whether anybody still wants the answer."""
+_MOST: Final[dict[str, tuple[tuple[type[syntax.Node], ...], int]]] = {
+    "variables": ((syntax.For, syntax.Let), 1_000),
+    "conditions joined by or": ((syntax.Or,), 100),
+    "conditions joined by and": ((syntax.And,), 1_000),
+}
+"""What a query that becomes a statement has at most: DuckDB plans 100 of its ``OR`` in a second, 10,000 in minutes."""
 _MISFIT: Final = "the document does not fit its schema"
 ROWS: Final = 4_096
 """How many rows of a statement come at a time."""
@@ -67,12 +73,23 @@ def plan_query(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan
 
 def _planned(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
     try:
+        _refuse_large(expression)
         found = compiled(expression, catalogue)
+        plan = planned(found.blocks)
     except NotCompiledError as error:
         return QueryPlan(expression, None, str(error))
-    plan = planned(found.blocks)
     sql = print_statement(plan.statement) if plan.branches else None
     return QueryPlan(expression, plan, sql=sql, ignores_white=found.ignores_white)
+
+
+def _refuse_large(expression: syntax.Expression) -> None:
+    """Raise :class:`NotCompiledError` where planning would take seconds: nothing ends it, here and in the database."""
+    kinds = Counter(map(type, syntax.nodes(expression)))
+    for what, (counted, most) in _MOST.items():
+        if sum(kinds[kind] for kind in counted) > most:
+            raise NotCompiledError(f"it has over {most:,} {what}")
+    if isinstance(expression, syntax.Sequence) and len(expression.items) > MOST_SELECTS:
+        raise NotCompiledError(f"it is a sequence of over {MOST_SELECTS} expressions")
 
 
 _remembered: Final = lru_cache(maxsize=64)(_planned)
