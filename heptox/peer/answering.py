@@ -29,7 +29,7 @@ from heptox.peer.query.budgets import Budgets, Meter
 from heptox.peer.query.events import Translated, Untranslated
 from heptox.peer.query.result_cache import BODY_COST, KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
 from heptox.peer.query.shares import OWN, Shares
-from heptox.peer.query.translating import check_size, expression_of, translated
+from heptox.peer.query.translating import expression_of, translated
 from heptox.peer.wire.messages import Body, HopPath, PeerId, Status, body_key
 from heptox.peer.wire.standing import Side
 from heptox.store import VALUE_BYTES, Allowance, QueryPlan, Store, plan_query, query as answers
@@ -180,11 +180,9 @@ class Answering:
             stop.set()
         return tuple(f"{one}: hidden" for one in touched)
 
-    def admit(self, neighbour: PeerId, body: Body) -> None:
-        """Raise :class:`PeerError` (HX7106) where a neighbour's queries have taken all that they may for now,
-        :class:`GrammarError` (HX3009) where this one is too large."""
+    def admit(self, neighbour: PeerId) -> None:
+        """Raise :class:`PeerError` (HX7106) where a neighbour's queries have taken all that they may for now."""
         self._budgets.check(neighbour)
-        check_size(body)
 
     def _items(self, body: Body, store: Store, check: Check, allowance: Allowance) -> Generator[str, None, None]:
         encoded = cbor2.dumps(body, canonical=True)

@@ -92,8 +92,8 @@ class Work(Protocol):
         """What a query asks for of the paths that are hidden, whatever the documents hold."""
         ...
 
-    def admit(self, neighbour: PeerId, body: Body) -> None:
-        """Raise :class:`HeptoxError` where nothing is done for a neighbour now, or for its query, before it is read."""
+    def admit(self, neighbour: PeerId) -> None:
+        """Raise :class:`PeerError` where nothing is done for a neighbour now, before its query is read."""
         ...
 
     def addresses(self, neighbour: PeerId) -> tuple[str, ...]:
@@ -364,8 +364,8 @@ class Runner:
 
     def _excess(self, neighbour: PeerId, query: Query) -> Error | None:
         try:
-            self.work.admit(neighbour, query.body)
-        except HeptoxError as error:
+            self.work.admit(neighbour)
+        except PeerError as error:
             return Error(query.query, Status.FAILED, printable(error.summary))
         return None
 

@@ -103,7 +103,7 @@ class SlowWork:
         await self._chance.delay()
         return await self._work.losses(body, path, hidden)
 
-    def admit(self, neighbour: PeerId, body: Body) -> None:
+    def admit(self, neighbour: PeerId) -> None:
         pass
 
     def addresses(self, neighbour: PeerId) -> tuple[str, ...]:

@@ -385,14 +385,14 @@ def test_what_a_neighbour_has_used_up_is_refused_by_name_and_costs_nobody_else()
             await refused(lambda: ask("greedy", ENDLESS))
             await refused(lambda: translated_for("greedy"))
             with pytest.raises(PeerError):
-                answering.admit("greedy", "//a")
+                answering.admit("greedy")
             for asker in ("", "other", "a stranger"):
-                answering.admit(asker, "//a")
+                answering.admit(asker)
                 assert await ask(asker) == 300
             assert isinstance(await translated_for("other"), Translated), "a refusal is not remembered"
             await refused(lambda: ask("a stranger", ENDLESS))
             with pytest.raises(PeerError):  # a new key gives nobody more
-                answering.admit("another stranger", "//a")
+                answering.admit("another stranger")
             await answering.ended()
 
     run(test)

@@ -87,7 +87,7 @@ class Doing:
         assert path
         return tuple(f"{body} of {one}" for one in hidden)
 
-    def admit(self, neighbour: str, body: Any) -> None:
+    def admit(self, neighbour: str) -> None:
         pass
 
     def addresses(self, neighbour: str) -> tuple[str, ...]:
