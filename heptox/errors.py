@@ -160,7 +160,7 @@ CODES: Final[dict[str, str]] = {
     # 3: grammars
     "HX3001": "text does not follow the grammar",
     "HX3002": "construct outside the query fragment",
-    "HX3003": "text is nested too deeply",
+    "HX3003": "text or query is nested too deeply",
     "HX3004": "variable is not bound",
     "HX3005": "character or entity reference is malformed",
     "HX3006": "tags or attributes of a constructor do not fit",

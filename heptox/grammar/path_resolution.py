@@ -12,6 +12,7 @@ from heptox.grammar import query as syntax
 from heptox.grammar.branches import CONTEXT, DOCUMENT, Binding, Branch, Located, few
 from heptox.grammar.locations import Location, refuse, value_of
 from heptox.grammar.matching import step_matches
+from heptox.grammar.parsing import DEEPEST
 from heptox.grammar.spelling import hint_for, nothing_for
 from heptox.pattern import TAG, Comparison, Term, Text, Variable
 from heptox.schema import TEXT, Match, Path, SchemaTree
@@ -40,11 +41,13 @@ class PathResolver:
         """The branches of a path and where each ends."""
         self.check()
         start: Location
-        if path.start.startswith("$"):
-            binding = self._binding(path, branch)
-            if isinstance(binding, syntax.PathExpression):
-                whole = syntax.PathExpression(binding.start, binding.steps + path.steps, position=path.position)
-                return self.resolve(whole, branch, context)
+        depth = 0
+        while isinstance(binding := self._binding(path, branch), syntax.PathExpression):
+            depth += 1
+            if depth > DEEPEST:
+                refuse("HX3003", f"{path.start} stands for a path that is nested too deeply in others", path.position)
+            path = syntax.PathExpression(binding.start, binding.steps + path.steps, position=path.position)
+        if binding is not None:
             start = binding
         elif path.start == syntax.COLLECTION:
             root = Variable(f"{CONTEXT}{len(branch.variables)}", ())
@@ -61,7 +64,10 @@ class PathResolver:
         """Whether a term of a variable at ``node`` is there in every document that the query is asked of."""
         return self._valid and self.tree.required((*node, *term.path), below=node)
 
-    def _binding(self, path: syntax.PathExpression, branch: Branch) -> Binding:
+    def _binding(self, path: syntax.PathExpression, branch: Branch) -> Binding | None:
+        """What the variable stands for that a path begins at, if it does."""
+        if not path.start.startswith("$"):
+            return None
         if path.start not in branch.bindings:
             refuse("HX3004", f"variable {path.start} is not bound", path.position, "bind it with for or let")
         return branch.bindings[path.start]

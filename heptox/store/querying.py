@@ -33,7 +33,7 @@ from heptox.xml import Document
 CHECK_SECONDS: Final = 0.05
 """How often it is asked, while a statement runs, whether anybody still wants the answer."""
 _MOST: Final[dict[str, tuple[tuple[type[syntax.Node], ...], int]]] = {
-    "variables": ((syntax.For, syntax.Let), 1_000),
+    "variables": ((syntax.For, syntax.Let), 500),
     "conditions joined by or": ((syntax.Or,), 100),
     "conditions joined by and": ((syntax.And,), 1_000),
 }
