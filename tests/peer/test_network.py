@@ -28,7 +28,7 @@ PEOPLE: Final = 12
 HOPS: Final = 3
 RUNS: Final = 2
 ASKERS: Final = ("auction-20", "nested-13")
-ASKED: Final = usually(tuple(QUERIES)[::4], tuple(QUERIES))
+ASKED: Final = usually(tuple(QUERIES)[::8], tuple(QUERIES))
 
 
 class WithoutNetwork:
