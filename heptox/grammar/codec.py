@@ -11,6 +11,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, Final, Literal, NoReturn, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
+from heptox.checks import Check, no_check
 from heptox.errors import Fault, GrammarError
 from heptox.grammar import query as syntax
 from heptox.grammar.query_parser import parse_query
@@ -38,8 +39,8 @@ def encode_query(expression: syntax.Expression) -> Encoded:
     return _encode(expression)
 
 
-def decode_query(encoded: object) -> syntax.Expression:
-    """The expression behind nested lists.
+def decode_query(encoded: object, check: Check = no_check) -> syntax.Expression:
+    """The expression behind nested lists; ``check`` is called again and again.
 
     Raises :class:`GrammarError` (HX3049) where they are none, naming the place by its indices, and where they hold what
     no text says (a variable that is not bound, a name that is none).
@@ -47,16 +48,16 @@ def decode_query(encoded: object) -> syntax.Expression:
     >>> decode_query(["Data", ["PathExpression", "/", [["Step", "descendant", ["a"], [], []]]]]).argument.start
     '/'
     """
-    expression = cast(syntax.Expression, _decode(encoded, syntax.Expression, ()))
-    if not _is_written(expression):
+    expression = cast(syntax.Expression, _decode(encoded, syntax.Expression, (), check))
+    if not _is_written(expression, check):
         raise GrammarError(Fault("HX3049", "encoded query: no text says this"))
     return expression
 
 
-def _is_written(expression: syntax.Expression) -> bool:
+def _is_written(expression: syntax.Expression, check: Check) -> bool:
     """Whether the expression is what its own text is read as: lists can be put together that no text stands for."""
     try:
-        return parse_query(print_query(expression)) == expression
+        return parse_query(print_query(expression), check=check) == expression
     except (GrammarError, IndexError, ValueError, RecursionError):
         return False
 
@@ -79,16 +80,18 @@ def _parts(name: str) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(_CLASSES[name]) if field.name != "position"}
 
 
-def _decode(value: object, hint: Any, place: tuple[int, ...]) -> object:
+def _decode(value: object, hint: Any, place: tuple[int, ...], check: Check) -> object:
     if len(place) > MOST_DEPTH:
         _refuse(f"it nests deeper than {MOST_DEPTH}", ())
     options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     if isinstance(value, list):
         if value and isinstance(value[0], str) and _CLASSES.get(value[0]) in options:
-            return _node(value, value[0], place)
+            return _node(value, value[0], place, check)
         for option in options:
             if get_origin(option) is tuple:
-                return tuple(_decode(item, get_args(option)[0], (*place, index)) for index, item in enumerate(value))
+                return tuple(
+                    _decode(item, get_args(option)[0], (*place, index), check) for index, item in enumerate(value)
+                )
     elif value is None or isinstance(value, bool | str):
         literals = {literal for option in options if get_origin(option) is Literal for literal in get_args(option)}
         if type(value) in options or value in literals:
@@ -96,12 +99,13 @@ def _decode(value: object, hint: Any, place: tuple[int, ...]) -> object:
     _refuse(f"unexpected {type(value).__name__}", place)
 
 
-def _node(value: list[object], name: str, place: tuple[int, ...]) -> object:
+def _node(value: list[object], name: str, place: tuple[int, ...], check: Check) -> object:
+    check()
     wanted = _parts(name)
     if len(value) != len(wanted) + 1:
         _refuse(f"{name} has {len(wanted)} parts, not {len(value) - 1}", place)
     parts = [
-        _decode(part, hint, (*place, index))
+        _decode(part, hint, (*place, index), check)
         for index, (part, hint) in enumerate(zip(value[1:], wanted.values(), strict=True), start=1)
     ]
     return _CLASSES[name](*parts)

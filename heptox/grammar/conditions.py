@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from heptox.checks import Check
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import DOCUMENT, Branch, few
 from heptox.grammar.deep_equality import deep_equal_branches
@@ -17,9 +18,9 @@ from heptox.schema import SchemaTree
 class ConditionLowering:
     """The conditions of one query, and the paths in them, over a schema tree."""
 
-    def __init__(self, tree: SchemaTree, *, valid: bool) -> None:
+    def __init__(self, tree: SchemaTree, *, valid: bool, check: Check) -> None:
         self._tree = tree
-        self.paths = PathResolver(tree, self.branches, valid=valid)
+        self.paths = PathResolver(tree, self.branches, valid=valid, check=check)
 
     def branches(self, condition: syntax.Condition, branch: Branch, context: Location = DOCUMENT) -> Iterator[Branch]:
         """The branches in which a condition holds."""

@@ -48,6 +48,7 @@ class ConstructorLowering:
     def _contents(self, items: Iterable[str | syntax.Expression], branch: Branch) -> list[_Contents]:
         contents: list[_Contents] = [(branch, ())]
         for item in items:
+            self._paths.check()
             contents = few(
                 (after, (*content, *more))
                 for before, content in contents

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from heptox.checks import Check, no_check
 from heptox.errors import Fault, Position
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import CONTEXT, Branch, few, known_tag, nodes_of
@@ -43,16 +44,17 @@ class Lowering:
     unmatched: tuple[Fault, ...] = ()
 
 
-def lower(expression: syntax.Expression, tree: SchemaTree, *, valid: bool = False) -> Lowering:
+def lower(expression: syntax.Expression, tree: SchemaTree, *, valid: bool = False, check: Check = no_check) -> Lowering:
     """The pattern of a query over a schema tree (``semantics.md`` section 7, and section 8, step 1).
 
-    In ``valid`` documents a box has no tags but its members', so a step that names them all asks for none.
+    In ``valid`` documents a box has no tags but its members', so a step that names them all asks for none. ``check`` is
+    called again and again.
 
     Raises :class:`GrammarError` (HX3041 to HX3047) for what the fragment does not hold: negation on a repeating path,
     inner elements returned or compared, repeating slots; HX3004 for variables that are not bound; HX3050 for a query
     that stands for more than :data:`MOST_MEMBERS` alternatives.
     """
-    lowering = _Lowering(tree, valid=valid)
+    lowering = _Lowering(tree, valid=valid, check=check)
     members = few(lowering.items(expression, Branch((Variable(CONTEXT, ()),))))
     return Lowering(Query(tuple(dict.fromkeys(members))), tuple(dict.fromkeys(lowering.paths.unmatched)))
 
@@ -60,10 +62,10 @@ def lower(expression: syntax.Expression, tree: SchemaTree, *, valid: bool = Fals
 class _Lowering:
     """The items of one query over a schema tree."""
 
-    def __init__(self, tree: SchemaTree, *, valid: bool) -> None:
+    def __init__(self, tree: SchemaTree, *, valid: bool, check: Check) -> None:
         self._tree = tree
         self._valid = valid
-        self._conditions = ConditionLowering(tree, valid=valid)
+        self._conditions = ConditionLowering(tree, valid=valid, check=check)
         self.paths = self._conditions.paths
         self._constructors = ConstructorLowering(self.paths)
 

@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Final, cast
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
 from lark.lexer import PatternStr
 
+from heptox.checks import Check, no_check
 from heptox.errors import Fault, GrammarError, Position, near_names
 from heptox.grammar.kept_parser import kept_parser
 
@@ -53,17 +54,19 @@ def parse_text(
     start: str = "start",
     first_line: int = 1,
     outside: Callable[[Token], Fault] | None = None,
+    check: Check = no_check,
 ) -> Tree[Token]:
     """Parse ``text`` from the rule ``start`` of the grammar file ``grammar``.
 
     ``file`` and ``first_line`` say where the text comes from; use them with :func:`position_of` as well. Where reading
-    fails after an ``OUTSIDE_`` token, that construct is the reason, and ``outside`` says its fault.
+    fails after an ``OUTSIDE_`` token, that construct is the reason, and ``outside`` says its fault. ``check`` is called
+    again and again.
 
     Raises :class:`GrammarError`: HX3001 with position, excerpt and what was expected; HX3003 for too deep a nesting.
     """
     parser = load_grammar(grammar, start, plain=text.isascii())
     try:
-        tree = parser.parse(text)
+        tree = _parsed(parser, text, check)
     except UnexpectedInput as error:
         refused = _first_outside(error) if outside else None
         if outside and refused:
@@ -71,6 +74,17 @@ def parse_text(
         raise GrammarError(_syntax_fault(parser, error, text, file, first_line)) from error
     _check_depth(tree, text, file, first_line)
     return tree
+
+
+def _parsed(parser: Lark, text: str, check: Check) -> Tree[Token]:
+    interactive = parser.parse_interactive(text)
+    try:
+        for _ in interactive.iter_parse():
+            check()
+    except UnexpectedInput as error:
+        error.interactive_parser = interactive  # as the next step sets it: what was read so far
+        raise
+    return cast("Tree[Token]", interactive.resume_parse())  # type: ignore[no-untyped-call]
 
 
 def position_of(node: Tree[Token] | Token, file: str | None = None, first_line: int = 1) -> Position | None:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from heptox.checks import Check
 from heptox.errors import Fault, GrammarError, SchemaError
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import CONTEXT, DOCUMENT, Binding, Branch, Located, few
 from heptox.grammar.locations import Location, refuse, value_of
 from heptox.grammar.matching import step_matches
+from heptox.grammar.parsing import DEEPEST
 from heptox.grammar.spelling import hint_for, nothing_for
 from heptox.pattern import TAG, Comparison, Term, Text, Variable
 from heptox.schema import TEXT, Match, Path, SchemaTree
@@ -19,12 +21,14 @@ _Condition: TypeAlias = Callable[[syntax.Condition, Branch, Location], Iterator[
 
 
 class PathResolver:
-    """The paths of one query over a schema tree. ``condition`` gives the branches in which a predicate holds."""
+    """The paths of one query over a schema tree. ``condition`` gives the branches in which a predicate holds;
+    ``check`` is called for each path and step."""
 
-    def __init__(self, tree: SchemaTree, condition: _Condition, *, valid: bool) -> None:
+    def __init__(self, tree: SchemaTree, condition: _Condition, *, valid: bool, check: Check) -> None:
         self.tree = tree
         self._condition = condition
         self._valid = valid
+        self.check = check
         self._matched: set[int] = set()
         self._missed: dict[int, Fault] = {}
 
@@ -35,12 +39,15 @@ class PathResolver:
 
     def resolve(self, path: syntax.PathExpression, branch: Branch, context: Location = DOCUMENT) -> list[Located]:
         """The branches of a path and where each ends."""
+        self.check()
         start: Location
-        if path.start.startswith("$"):
-            binding = self._binding(path, branch)
-            if isinstance(binding, syntax.PathExpression):
-                whole = syntax.PathExpression(binding.start, binding.steps + path.steps, position=path.position)
-                return self.resolve(whole, branch, context)
+        depth = 0
+        while isinstance(binding := self._binding(path, branch), syntax.PathExpression):
+            depth += 1
+            if depth > DEEPEST:
+                refuse("HX3003", f"{path.start} stands for a path that is nested too deeply in others", path.position)
+            path = syntax.PathExpression(binding.start, binding.steps + path.steps, position=path.position)
+        if binding is not None:
             start = binding
         elif path.start == syntax.COLLECTION:
             root = Variable(f"{CONTEXT}{len(branch.variables)}", ())
@@ -57,7 +64,10 @@ class PathResolver:
         """Whether a term of a variable at ``node`` is there in every document that the query is asked of."""
         return self._valid and self.tree.required((*node, *term.path), below=node)
 
-    def _binding(self, path: syntax.PathExpression, branch: Branch) -> Binding:
+    def _binding(self, path: syntax.PathExpression, branch: Branch) -> Binding | None:
+        """What the variable stands for that a path begins at, if it does."""
+        if not path.start.startswith("$"):
+            return None
         if path.start not in branch.bindings:
             refuse("HX3004", f"variable {path.start} is not bound", path.position, "bind it with for or let")
         return branch.bindings[path.start]
@@ -74,6 +84,7 @@ class PathResolver:
         self._missed[id(step)] = Fault("HX3041", message, step.position, hint=hint_for(self.tree, step, context))
 
     def _step(self, step: syntax.Step, branch: Branch, location: Location) -> Iterator[Located]:
+        self.check()
         if location.text:
             self._miss(step, location)
             return

@@ -13,7 +13,8 @@ from typing import Final, cast
 
 from lark import Token, Tree
 
-from heptox.errors import GrammarError, Position
+from heptox.checks import Check, no_check
+from heptox.errors import GrammarError
 from heptox.grammar.parsing import fault_at, offset_position, parse_text
 from heptox.grammar.query import (
     COLLECTION,
@@ -56,26 +57,28 @@ from heptox.grammar.tag_value import tag_value_argument
 _START: Final = {COLLECTION: COLLECTION, ".": "the context item"}
 
 
-def parse_query(text: str, file: str | None = None) -> Expression:
-    """The syntax tree of a query. ``file`` says where the text comes from, for messages.
+def parse_query(text: str, file: str | None = None, check: Check = no_check) -> Expression:
+    """The syntax tree of a query. ``file`` says where the text comes from, for messages; ``check`` is called again and
+    again while a long text is read.
 
-    Raises :class:`GrammarError` with all faults that could be found: HX3001 text that does not follow the grammar,
-    HX3002 a construct outside the fragment (its name, position and what to write instead), HX3003 nested too deeply,
-    HX3004 a variable that is not bound, HX3005 a malformed reference, HX3006 tags or attributes that do not fit.
+    Raises :class:`GrammarError` with all faults that could be found, a hundred at most: HX3001 text that does not
+    follow the grammar, HX3002 a construct outside the fragment (its name, position and what to write instead), HX3003
+    nested too deeply, HX3004 a variable that is not bound, HX3005 a malformed reference, HX3006 tags or attributes that
+    do not fit.
 
     >>> parse_query("//Patient[@ID = 'p1']/Name").steps[0].names
     ('Patient',)
     """
-    return _remembered(text, file) if len(text) <= _SHORT else _parsed(text, file)
+    return _remembered(text, file) if len(text) <= _SHORT else _parsed(text, file, check)
 
 
-def _parsed(text: str, file: str | None) -> Expression:
+def _parsed(text: str, file: str | None, check: Check = no_check) -> Expression:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if found := NO_CHARACTER.search(text):
         position = offset_position(text, found.start(), file)
         raise GrammarError(fault_at("HX3001", f"U+{ord(found[0]):04X} is no XML character", text, position))
-    builder = _ExpressionBuilder(Refusals(text, file))
-    tree = parse_text("query.lark", text, file, outside=builder.refusals.outside_fault)
+    builder = _ExpressionBuilder(Refusals(text, file, check))
+    tree = parse_text("query.lark", text, file, outside=builder.refusals.outside_fault, check=check)
     return builder.build(tree)
 
 
@@ -97,9 +100,7 @@ class _ExpressionBuilder:
         """The expression of a whole query, or all its faults (:class:`GrammarError`)."""
         expression = self.refusals.attempt(self.expression, tree.children[0], Scope())
         if expression is None or self.refusals.faults:
-            raise GrammarError(
-                sorted(dict.fromkeys(self.refusals.faults), key=lambda fault: fault.position or Position(0, 0))
-            )
+            raise self.refusals.error()
         return expression
 
     def expression(self, part: Part, scope: Scope) -> Expression:
@@ -140,7 +141,7 @@ class _ExpressionBuilder:
             if isinstance(child, Tree):
                 self.refusals.attempt(self.expression, child, scope)
             elif child.type.startswith("OUTSIDE"):
-                self.refusals.faults.append(self.refusals.outside_fault(child))
+                self.refusals.record_outside(child)
                 if not is_infix(child):
                     break
         if tree.data == "union":
@@ -154,7 +155,7 @@ class _ExpressionBuilder:
         for clause in tree.children[:-2]:
             clause = tree_of(clause)
             if clause.data == "outside_clause":
-                self.refusals.faults.append(self.refusals.outside_fault(cast(Token, clause.children[0])))
+                self.refusals.record_outside(cast(Token, clause.children[0]))
                 clauses.append(None)
             elif clause.data == "where_clause":
                 self._check_order(clause, [*where, *order], "where after where or order by", "join conditions with and")
@@ -185,7 +186,7 @@ class _ExpressionBuilder:
         variable = token_of(tree.children[0])
         for child in tree.children:
             if isinstance(child, Token) and child.type == "OUTSIDE_BINDING":
-                self.refusals.faults.append(self.refusals.outside_fault(child))
+                self.refusals.record_outside(child)
         clauses.append(self.refusals.attempt(self._clause, variable, tree.children[-1], is_for, scope))
         return scope.bind(str(variable))
 

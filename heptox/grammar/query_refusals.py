@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from lark import Token
 
-from heptox.errors import Fault, Position
+from heptox.checks import Check
+from heptox.errors import Fault, GrammarError, Position
 from heptox.grammar.parsing import fault_at, offset_position, position_of
 from heptox.grammar.query_literals import literal_value
 from heptox.grammar.query_outside import NOTHING, outside_name
 from heptox.grammar.query_parts import Part
+
+_MOST_FAULTS: Final = 100
+"""Faults of one text that are looked for: each is shown with its line."""
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -35,12 +39,15 @@ class RefusedError(Exception):
 
 
 class Refusals:
-    """Collects the faults of one text. A method whose part is refused raises :class:`RefusedError`."""
+    """Collects the faults of one text, and calls ``check`` for each part of it. A method whose part is refused raises
+    :class:`RefusedError`.
+    """
 
-    def __init__(self, text: str, file: str | None) -> None:
+    def __init__(self, text: str, file: str | None, check: Check) -> None:
         self.text = text
         self.file = file
         self.faults: list[Fault] = []
+        self._check = check
 
     def attempt(
         self, build: Callable[_Arguments, _Result], *arguments: _Arguments.args, **named: _Arguments.kwargs
@@ -52,12 +59,13 @@ class Refusals:
             return None
 
     def position(self, part: Part) -> Position | None:
-        """Where a part stands."""
+        """Where a part stands: asked for each part that is kept."""
+        self._check()
         return position_of(part, self.file)
 
     def record(self, code: str, message: str, position: Position | None, hint: str | None = None) -> None:
         """Record a fault; what stands around it goes on."""
-        self.faults.append(fault_at(code, message, self.text, position, hint))
+        self._add(fault_at(code, message, self.text, position, hint))
 
     def refused(self, part: Part, construct: str, hint: str | None = None) -> RefusedError:
         """Record that ``construct`` is outside the fragment; to be raised."""
@@ -72,8 +80,21 @@ class Refusals:
 
     def refused_token(self, token: Token) -> RefusedError:
         """Record that the construct of an ``OUTSIDE_`` token is outside the fragment; to be raised."""
-        self.faults.append(self.outside_fault(token))
+        self.record_outside(token)
         return RefusedError()
+
+    def record_outside(self, token: Token) -> None:
+        """Record that the construct of an ``OUTSIDE_`` token is outside the fragment; what stands around it goes on."""
+        self._add(self.outside_fault(token))
+
+    def _add(self, fault: Fault) -> None:
+        self.faults.append(fault)
+        if len(self.faults) == _MOST_FAULTS:
+            raise self.error()
+
+    def error(self) -> GrammarError:
+        """The faults that were recorded, in the order of their positions."""
+        return GrammarError(sorted(dict.fromkeys(self.faults), key=lambda fault: fault.position or Position(0, 0)))
 
     def all_of(self, results: Collection[object]) -> None:
         """Go on only if nothing among ``results`` was refused (``None``)."""

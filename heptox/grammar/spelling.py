@@ -10,6 +10,8 @@ from heptox.errors import Fault, near_names
 from heptox.grammar import query as syntax
 from heptox.schema import TEXT, Path, SchemaGraph, SchemaTree
 
+_MOST_NAMES: Final = 20
+"""Names of one step that are shown, and compared with those of the schema."""
 MOST_KNOWN: Final = 10
 """How many of the names that stand somewhere are listed."""
 FAR: Final = 0.75
@@ -71,8 +73,8 @@ def nothing_for(step: syntax.Step) -> str:
     ('no node @id', 'no element but a, b')
     """
     if step.names[0] != "*":
-        return f"no node {_sign(step)}{'|'.join(step.names)}"
-    excluded = f" but {', '.join(step.excluded)}" if step.excluded else ""
+        return f"no node {_sign(step)}{'|'.join(step.names[:_MOST_NAMES])}"
+    excluded = f" but {', '.join(step.excluded[:_MOST_NAMES])}" if step.excluded else ""
     return f"no attribute{excluded}" if _sign(step) else f"no element{excluded}"
 
 
@@ -85,7 +87,7 @@ def _meant(tree: SchemaTree, step: syntax.Step, context: Path | None) -> str | N
     if "descendant" not in step.axis:
         here = _names_below(tree, context)
         kind = [name for name in here if name.startswith("@") == bool(_sign(step))]
-        for name in step.names:
+        for name in step.names[:_MOST_NAMES]:
             near = near_name(_sign(step) + name, kind)
             other = name if _sign(step) else f"@{name}"
             if near or other in here:
@@ -108,7 +110,7 @@ def _meant_anywhere(tree: SchemaTree, step: syntax.Step) -> str | None:
     """Where the names of a step, names near them, or the same names of the other kind stand."""
     elements, attributes = list(tree.graph.elements), _attributes(tree.graph)
     own, other = (attributes, elements) if _sign(step) else (elements, attributes)
-    for name in step.names:
+    for name in step.names[:_MOST_NAMES]:
         near = name if name in own else near_name(name, own, FAR)
         for meant, is_attribute in ((near, bool(_sign(step))), (name if name in other else None, not _sign(step))):
             place = meant and _place(tree.graph, meant, is_attribute=is_attribute)

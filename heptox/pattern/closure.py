@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from heptox.checks import Check, no_check
 from heptox.pattern.absent_nodes import AbsentNodes
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.equalities import Equalities, representative, unite
@@ -33,10 +34,11 @@ class Closure:
 
     Terms joined by ``=`` form classes. An ordering fact is kept for the class of its left side. Where one of two terms
     that have the same value or none is known to be present, they are joined by ``=``; where one is known to be absent,
-    so is the other. Nothing here guesses: what is not implied by the rules below is not implied.
+    so is the other. Nothing here guesses: what is not implied by the rules below is not implied. ``check`` is called
+    again and again while it is made.
     """
 
-    def __init__(self, member: Member, constraints: Constraints) -> None:
+    def __init__(self, member: Member, constraints: Constraints, check: Check = no_check) -> None:
         self.constraints = constraints
         self._nodes = {variable.name: variable.node for variable in member.variables}
         self._equalities = Equalities()
@@ -61,7 +63,7 @@ class Closure:
         orderings = (atom for atom in member.atoms if isinstance(atom, Comparison) and not _is_equality(atom))
         for atom in orderings:
             self.contradictory |= not self._orderings.add(atom)
-        self._check()
+        self._find_contradictions(check)
 
     # -- building ------------------------------------------------------------------------------------------------
 
@@ -132,7 +134,7 @@ class Closure:
             path = path[:-1]
         self._absent.add(Term(term.variable, path))
 
-    def _check(self) -> None:
+    def _find_contradictions(self, check: Check) -> None:
         mixed = False
         if any(term.path == (NODE,) for term in (*self._terms_joined(), *self._equalities.constants)):
             mixed = any(map(self._mixes_nodes, self.classes().values()))
@@ -141,7 +143,7 @@ class Closure:
             or mixed
             or any(map(self.present, self._absent))
             or self._absent_nodes.contradict()
-            or self._orderings.contradict()
+            or self._orderings.contradict(check)
         )
 
     def _terms_joined(self) -> Iterator[Term]:

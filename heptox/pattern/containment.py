@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import count
 from typing import Final
 
+from heptox.checks import Check, no_check
 from heptox.errors import Fault, TranslationError
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
@@ -149,16 +150,18 @@ class NormalForm:
 
 
 class NormalForms:
-    """The normal forms of members on documents that obey constraints, each worked out once."""
+    """The normal forms of members on documents that obey constraints, each worked out once; ``check`` is called
+    meanwhile."""
 
-    def __init__(self, constraints: Constraints) -> None:
+    def __init__(self, constraints: Constraints, check: Check = no_check) -> None:
         self.constraints = constraints
+        self._check = check
         self._known: dict[Member, NormalForm | None] = {}
 
     def of(self, member: Member) -> NormalForm | None:
         """The normal form, ``None`` where the member has no match on any document that obeys the constraints."""
         if member not in self._known:
-            normal = normalise(member, self.constraints)
+            normal = normalise(member, self.constraints, self._check)
             form = None if normal is None else NormalForm(normal, self.constraints)
             self._known[member] = form
             if form is not None:

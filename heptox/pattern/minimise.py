@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from heptox.checks import Check, no_check
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.containment import NormalForm, NormalForms, same_template
@@ -24,11 +25,7 @@ from heptox.pattern.rewrite import (
 from heptox.schema import Path
 
 
-def _no_check() -> None:
-    """What lets everything go on."""
-
-
-def without_contained(query: Query, forms: NormalForms, check: Callable[[], None] = _no_check) -> Query:
+def without_contained(query: Query, forms: NormalForms, check: Check = no_check) -> Query:
     """The union without members that another member contains; of equivalent members the first stays."""
     if len(query.members) < 2:
         return query
@@ -46,7 +43,7 @@ def _contains(general: NormalForm | None, specific: NormalForm | None) -> bool:
     return specific is None or (general is not None and specific.is_surely_contained(general))
 
 
-def without_cases(query: Query, forms: NormalForms, check: Callable[[], None] = _no_check) -> Query:
+def without_cases(query: Query, forms: NormalForms, check: Check = no_check) -> Query:
     """The union with conditions left out where other members hold what they exclude.
 
     A condition ``x != c`` goes where the member with ``x = c`` instead is contained in another one; in valid documents
@@ -91,7 +88,7 @@ def _is_in_one(form: NormalForm | None, others: Sequence[NormalForm]) -> bool:
     return form is None or any(form.is_surely_contained(other) for other in others)
 
 
-def minimise_member(member: Member, forms: NormalForms, check: Callable[[], None] = _no_check) -> Member:
+def minimise_member(member: Member, forms: NormalForms, check: Check = no_check) -> Member:
     """The member without variables and atoms that the rest implies on all documents that obey the constraints."""
     whole = forms.of(member)
     if whole is None:
@@ -142,12 +139,12 @@ def _says_as_much(member: Member, said: Iterable[Atom], name: str, other: str, c
     )
 
 
-def _says_all(less: NormalForm | None, more: NormalForm, check: Callable[[], None]) -> bool:
+def _says_all(less: NormalForm | None, more: NormalForm, check: Check) -> bool:
     check()
     return _contains(more, less)
 
 
-def _smaller(member: Member, closure: Closure, check: Callable[[], None]) -> Iterator[Member]:
+def _smaller(member: Member, closure: Closure, check: Check) -> Iterator[Member]:
     """Members with one lowest variable, or one atom, less; they contain ``member``.
 
     Those are left out that say less for sure: a variable that no other can stand for, an atom that the others do not

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from heptox.checks import Check, no_check
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.model import (
@@ -25,39 +26,42 @@ from heptox.pattern.rewrite import Content, merge
 from heptox.schema import Path
 
 
-def normalise(member: Member, constraints: Constraints) -> Member | None:
+def normalise(member: Member, constraints: Constraints, check: Check = no_check) -> Member | None:
     """An equivalent member on all documents that obey the constraints, ``None`` where it has no match on any of them.
 
     Variables with equal keys become one, and so do their ancestors (``semantics.md`` section 8, step 1). Each class of
     equal terms is written once, as a star around its least term; presence is kept only where nothing else implies it.
+    ``check`` is called again and again.
     """
     while True:
-        closure = Closure(member, constraints)
+        closure = Closure(member, constraints, check)
         if closure.contradictory:
             return None
-        pair = next(_same_nodes(member, closure, constraints), None)
+        pair = next(_same_nodes(member, closure, constraints, check), None)
         if pair is not None:
             member = merge(member, pair)
             continue
-        atoms = frozenset(_atoms(member, closure))
+        atoms = frozenset(_atoms(member, closure, check))
         if any(isinstance(atom, Absence) and not closure.absent(atom.term) for atom in atoms):
             member = Member(member.variables, atoms, member.template)  # a new absence can imply more
             continue
         return Member(member.variables, atoms, _template(member.template, closure))
 
 
-def _same_nodes(member: Member, closure: Closure, constraints: Constraints) -> Iterator[tuple[str, str]]:
+def _same_nodes(member: Member, closure: Closure, constraints: Constraints, check: Check) -> Iterator[tuple[str, str]]:
     """Pairs of variables that surely are one node: by keys, which distinguish nodes of one document, or by what they
     are themselves.
     """
     alike, roots = _alike(member), member.roots
     for several in alike.values():
         for first, second in combinations(several, 2):
+            check()
             if closure.equal(Term(first, (NODE,)), Term(second, (NODE,))):
                 yield first, second
     keys = ((node, path) for node in alike for path in constraints.keys_of.get(node, ()))
     for node, path in sorted(keys, key=lambda key: key[0] + key[1]):
         for first, second in combinations(alike[node], 2):
+            check()
             if roots[first] == roots[second] and closure.same_value(Term(first, path), Term(second, path)):
                 yield first, second
 
@@ -70,7 +74,7 @@ def _alike(member: Member) -> dict[Path, list[str]]:
     return {node: several for node, several in names.items() if len(several) > 1}
 
 
-def _atoms(member: Member, closure: Closure) -> Iterator[Atom]:
+def _atoms(member: Member, closure: Closure, check: Check) -> Iterator[Atom]:
     said: set[Term] = set()
     for representative, terms in closure.classes().items():
         constant = closure.constant(representative)
@@ -89,12 +93,15 @@ def _atoms(member: Member, closure: Closure) -> Iterator[Atom]:
     wanted = {atom.term for atom in member.atoms if isinstance(atom, Presence)}
     # A comparison that constants decided leaves its terms in a class; a reflexive one leaves only their presence.
     wanted.update(atom.left for atom in member.atoms if isinstance(atom, Comparison) and atom.left not in said)
-    yield from _presences(wanted, said, member, closure)
+    yield from _presences(wanted, said, member, closure, check)
 
 
-def _presences(wanted: set[Term], said: set[Term], member: Member, closure: Closure) -> Iterator[Presence]:
+def _presences(
+    wanted: set[Term], said: set[Term], member: Member, closure: Closure, check: Check
+) -> Iterator[Presence]:
     nodes = {variable.name: variable.node for variable in member.variables}
     for term in sorted(wanted):
+        check()
         longer = any(
             other.variable == term.variable
             and len(other.path) > len(term.path)

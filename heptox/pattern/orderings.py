@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from heptox.checks import Check
 from heptox.pattern.equalities import Equalities
 from heptox.pattern.model import Comparison, Number, Operand, Operator, Term, Text
 from heptox.pattern.values import COMPARE, flipped, holds
@@ -33,9 +34,10 @@ class Orderings:
                 self._facts.add((flipped(atom.operator), right, left))
         return truth is not False
 
-    def contradict(self) -> bool:
+    def contradict(self, check: Check) -> bool:
         """Whether two comparisons exclude each other."""
         for comparison, left, right in self._facts:
+            check()
             operators = [op for op, other, bound in self._facts if (other, bound) == (left, right)]
             if _impossible_with(comparison, operators):
                 return True

@@ -19,7 +19,8 @@ from weakref import WeakValueDictionary
 import cbor2
 import trio
 
-from heptox.errors import Fault, HeptoxError, PeerError
+from heptox.checks import Check
+from heptox.errors import Fault, GrammarError, HeptoxError, PeerError
 from heptox.mapping import Mapping
 from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.acquaintance.register import Known
@@ -32,7 +33,7 @@ from heptox.peer.query.translating import expression_of, translated
 from heptox.peer.wire.messages import Body, HopPath, PeerId, Status, body_key
 from heptox.peer.wire.standing import Side
 from heptox.store import VALUE_BYTES, Allowance, QueryPlan, Store, plan_query, query as answers
-from heptox.translate import Check, Direction
+from heptox.translate import Direction
 
 LOG: Final = logging.getLogger(__name__)
 BATCH_ITEMS: Final = 256
@@ -169,9 +170,14 @@ class Answering:
         """What a query asks for of the paths that are hidden: it depends on the query and the schema alone."""
         hiding = self._exports.of(hidden).hiding
         asker = sender(path)
-        touched = await self._evaluating.run(
-            asker, partial(_guarded, lambda: hiding.touched(expression_of(body)), self._budgets.meter(asker))
-        )
+        stop, meter = threading.Event(), self._budgets.meter(asker)
+        check = _check(stop, meter)
+        try:
+            touched = await self._evaluating.run(
+                asker, partial(_guarded, lambda: hiding.touched(expression_of(body, check), check), meter)
+            )
+        finally:
+            stop.set()
         return tuple(f"{one}: hidden" for one in touched)
 
     def admit(self, neighbour: PeerId) -> None:
@@ -182,7 +188,7 @@ class Answering:
         encoded = cbor2.dumps(body, canonical=True)
         plan = self._plans.get((store.catalogue, encoded))
         if plan is None:
-            plan = plan_query(expression_of(body), store.catalogue)
+            plan = plan_query(expression_of(body, check), store.catalogue)
             self._plans.put((store.catalogue, encoded), plan, KEY_BYTES + TREE_COST * len(encoded))
         yield from answers(store, plan, check, allowance)
 
@@ -267,6 +273,8 @@ def _guarded(work: Callable[[], _Result], meter: Meter) -> _Result:
             return work()
     except HeptoxError:
         raise
+    except RecursionError:
+        raise GrammarError(Fault("HX3003", "the query is nested too deeply")) from None
     except Exception as error:
         LOG.exception("a defect while working on a query")
         raise PeerError(Fault("HX7066", f"a defect of heptox: {type(error).__name__}")) from error

@@ -6,11 +6,12 @@ patterns cannot say is left out: comparisons of two values, absence, of nodes to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import Final, NamedTuple, TypeAlias
 
+from heptox.checks import Check
 from heptox.errors import SchemaError
 from heptox.pattern import (
     ANY_ELEMENT,
@@ -50,7 +51,7 @@ class QueryPatterns(NamedTuple):
     exact: bool
 
 
-def query_patterns(query: Query, constraints: Constraints, check: Callable[[], None]) -> QueryPatterns:
+def query_patterns(query: Query, constraints: Constraints, check: Check) -> QueryPatterns:
     """The patterns of a query over documents that obey the constraints; none where nothing can match.
 
     ``check`` is called again and again meanwhile, and may raise an error of its own. Patterns that
@@ -80,7 +81,7 @@ def _without_values(node: PatternNode) -> PatternNode:
     return replace(node, values=(), children=_distinct(map(_without_values, node.children)))
 
 
-def _uncovered(found: dict[TreePattern, bool], check: Callable[[], None]) -> list[TreePattern]:
+def _uncovered(found: dict[TreePattern, bool], check: Check) -> list[TreePattern]:
     """The patterns that no other covers; of two that cover each other the one that is exact, or else the first."""
     kept: list[TreePattern] = []
     for pattern in sorted(found, key=found.__getitem__, reverse=True):

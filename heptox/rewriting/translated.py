@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from heptox.checks import Check, no_check
 from heptox.errors import Fault, GrammarError
 from heptox.grammar import Expression, fault_at, lower, parse_subscription, render
 from heptox.pattern import Constraints, PatternNode, Query, TreePattern, normalise
@@ -13,11 +14,9 @@ from heptox.rewriting.subscription_query import subscription_query
 from heptox.schema import SchemaGraph, SchemaTree
 from heptox.store import evaluate
 from heptox.translate import (
-    Check,
     Hop,
     Loss,
     PathTranslation,
-    no_check,
     source_constraints,
     translate_path,
     with_wholes,

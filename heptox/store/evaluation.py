@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import nan
 from typing import TypeAlias, TypeVar
 
+from heptox.checks import Check
 from heptox.grammar import syntax
 from heptox.pattern import COMPARE, Numeric, Operator, double, flipped, literal
 from heptox.store.allowance import Allowance, MemoryUse, Share
@@ -35,7 +36,7 @@ _Result = TypeVar("_Result")
 def evaluate(
     expression: syntax.Expression,
     documents: Iterable[Document],
-    check: Callable[[], None] | None = None,
+    check: Check | None = None,
     allowance: Allowance | None = None,
 ) -> Iterator[str]:
     """The items of a query's answer, each serialised with XQuery 3.1's ``adaptive`` method (``semantics.md`` 6 and 7).
@@ -93,7 +94,7 @@ class _Evaluation(Construction[Bindings]):
         self,
         analysis: Analysis,
         index: DocumentIndex,
-        check: Callable[[], None] | None,
+        check: Check | None,
         allowance: Allowance,
         context: Node = 0,
     ) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import IO, Final, NoReturn, TypeAlias
 
+from heptox.checks import Check, no_check
 from heptox.errors import InputError, near_names
 from heptox.grammar import syntax
 from heptox.schema import Attribute, Cardinality, Element, SchemaGraph
@@ -301,9 +302,9 @@ class Hiding:
 
     # -- queries -------------------------------------------------------------------------------------------------
 
-    def touched(self, expression: syntax.Expression) -> tuple[str, ...]:
+    def touched(self, expression: syntax.Expression, check: Check = no_check) -> tuple[str, ...]:
         """The hidden paths that a query asks for by its paths, whatever documents hold: names, wildcards, and whole
-        elements that it returns or compares.
+        elements that it returns or compares. ``check`` is called again and again.
 
         >>> from heptox.grammar import parse_query
         >>> from heptox.schema import parse_dtd
@@ -312,7 +313,7 @@ class Hiding:
         >>> [hiding.touched(parse_query(text)) for text in ("collection()/a/c", "/a/*", "for $a in /a return $a", "/b")]
         [('a/c',), ('a/c',), ('a/c',), ()]
         """
-        toucher = _Toucher(self)
+        toucher = _Toucher(self, check)
         toucher.look(expression, {}, frozenset())
         return tuple(sorted(toucher.touched))
 
@@ -441,14 +442,16 @@ _Scope: TypeAlias = Mapping[str, _Places]
 class _Toucher:
     """Walks through a query with the places that its variables may stand for."""
 
-    def __init__(self, hiding: Hiding) -> None:
+    def __init__(self, hiding: Hiding, check: Check) -> None:
         self.touched: set[str] = set()
         self._hiding = hiding
+        self._check = check
         self._led: dict[tuple[_Places, str, _Names, _Names], _Places] = {}
         self._looked: set[tuple[_Places, bool]] = set()
 
     def look(self, part: object, scope: _Scope, context: _Places) -> None:
         """Look at a part of a query, in a predicate with the places of the context node."""
+        self._check()
         match part:
             case syntax.Flwor():
                 self._flwor(part, scope, context)
@@ -495,6 +498,7 @@ class _Toucher:
             case variable:
                 places = scope.get(variable, frozenset())
         for step in path.steps:
+            self._check()
             places = self._step(places, step)
             for predicate in step.predicates:
                 self.look(predicate, scope, places)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections import Counter
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from heptox.checks import Check
 from heptox.errors import Fault, StoreError
 from heptox.grammar import syntax
 from heptox.store.allowance import Allowance
@@ -24,14 +26,22 @@ from heptox.store.evaluation import evaluate
 from heptox.store.joins import NotCompiledError
 from heptox.store.projection import needed
 from heptox.store.relations import Catalogue
-from heptox.store.sql import print_statement
+from heptox.store.sql import Statement, print_statement, subqueries
 from heptox.store.statement import Plan, planned
 from heptox.xml import Document
 
-Check = Callable[[], None]
-
 CHECK_SECONDS: Final = 0.05
 """How often it is asked, while a statement runs, whether anybody still wants the answer."""
+MOST_SUBQUERIES: Final = 24
+"""Subqueries of one select: the time for planning grows with the fourth power of their number, and is 0.3 s here."""
+MOST_CHARACTERS: Final = 2**18
+"""Characters of a statement: planning takes a second for these."""
+_MOST: Final[dict[str, tuple[tuple[type[syntax.Node], ...], int]]] = {
+    "variables": ((syntax.For, syntax.Let), 500),
+    "conditions joined by or": ((syntax.Or,), 100),
+    "conditions joined by and": ((syntax.And,), 1_000),
+}
+"""What a query that becomes a statement has at most: DuckDB plans 100 of its ``OR`` in a second, 10,000 in minutes."""
 _MISFIT: Final = "the document does not fit its schema"
 ROWS: Final = 4_096
 """How many rows of a statement come at a time."""
@@ -67,12 +77,28 @@ def plan_query(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan
 
 def _planned(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
     try:
+        _refuse_large(expression)
         found = compiled(expression, catalogue)
+        plan = planned(found.blocks)
     except NotCompiledError as error:
         return QueryPlan(expression, None, str(error))
-    plan = planned(found.blocks)
     sql = print_statement(plan.statement) if plan.branches else None
+    if sql is not None and _is_long_planned(plan.statement, sql):
+        return QueryPlan(expression, None, "its statement is too large for the database to plan it soon")
     return QueryPlan(expression, plan, sql=sql, ignores_white=found.ignores_white)
+
+
+def _is_long_planned(statement: Statement, text: str) -> bool:
+    """Whether planning may take a database seconds, in which nothing interrupts it, and any amount of memory."""
+    return len(text) > MOST_CHARACTERS or any(subqueries(each) > MOST_SUBQUERIES for each in statement.selects)
+
+
+def _refuse_large(expression: syntax.Expression) -> None:
+    """Raise :class:`NotCompiledError` where planning would take seconds: nothing ends it, here and in the database."""
+    kinds = Counter(map(type, syntax.nodes(expression)))
+    for what, (counted, most) in _MOST.items():
+        if sum(kinds[kind] for kind in counted) > most:
+            raise NotCompiledError(f"it has over {most:,} {what}")
 
 
 _remembered: Final = lru_cache(maxsize=64)(_planned)

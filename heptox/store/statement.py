@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from heptox.store import sql
+from heptox.store.joins import NotCompiledError
 from heptox.store.plan import Block, Member
+
+MOST_SOURCES: Final = 100
+"""Relations that a select joins: DuckDB plans 100 in a second, 200 in ten."""
+MOST_COLUMNS: Final = 2_000
+"""Columns of a select: DuckDB plans 2,000 in half a second, 20,000 in a minute."""
+MOST_VALUES: Final = 25_000
+"""Columns of all selects together."""
 
 _Value = TypeVar("_Value")
 
@@ -53,11 +61,21 @@ class Plan:
 
 
 def planned(blocks: Sequence[Block]) -> Plan:
-    """The plan of the loops of a query."""
+    """The plan of the loops of a query.
+
+    Raises :class:`NotCompiledError` where its statement would be too large: it is planned in a step that nothing ends.
+    """
     branches = tuple(branch for turn, block in enumerate(blocks) for branch in _branches(block, (turn,), ()))
+    if any(len(branch.member.sources) > MOST_SOURCES for branch in branches):
+        raise NotCompiledError(f"its statement joins over {MOST_SOURCES} relations")
     texts = max((len(branch.member.texts) for branch in branches), default=0)
     offsets = max((len(branch.member.offsets) for branch in branches), default=0)
     keys = _Keys(branches, several=len(blocks) > 1)
+    columns = texts + offsets + len(keys.descending)
+    if columns > MOST_COLUMNS or columns * len(branches) > MOST_VALUES:
+        raise NotCompiledError(
+            f"its statement has over {MOST_COLUMNS:,} columns, or over {MOST_VALUES:,} in all selects"
+        )
     selects = tuple(
         sql.Select(
             (

@@ -10,13 +10,12 @@ from heptox.translate.explanation import (
     losses,
 )
 from heptox.translate.knowledge import source_constraints, with_wholes
-from heptox.translate.model import Check, Direction, Loss, Step, Translation, no_check
+from heptox.translate.model import Direction, Loss, Step, Translation
 from heptox.translate.path import Hop, HopTranslation, PathTranslation, translate_path
 from heptox.translate.pipeline import RULES, translate
 
 __all__ = [
     "RULES",
-    "Check",
     "Direction",
     "ExplainedLoss",
     "ExplainedMember",
@@ -31,7 +30,6 @@ __all__ = [
     "Translation",
     "explain",
     "losses",
-    "no_check",
     "source_constraints",
     "translate",
     "translate_path",

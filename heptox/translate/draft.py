@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping as Table
 from dataclasses import dataclass, replace
 
+from heptox.checks import Check
 from heptox.grammar import Expression
 from heptox.mapping import Mapping
 from heptox.pattern import Member, NormalForms, Query
 from heptox.translate.knowledge import asks_for_numbers, source_constraints, with_wholes
-from heptox.translate.model import Check, Direction, Loss, Origin
+from heptox.translate.model import Direction, Loss, Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Draft:
     def of(cls, mapping: Mapping, expression: Expression, to: Direction, check: Check) -> Draft:
         """The draft of a query that nothing has been done with; raises as :func:`~heptox.translate.with_wholes`."""
         mapping = with_wholes(to.answered_by(mapping))
-        forms = NormalForms(source_constraints(mapping))
+        forms = NormalForms(source_constraints(mapping), check)
         return cls(expression, mapping, to, check, forms, asks_for_numbers(expression), {})
 
     @property

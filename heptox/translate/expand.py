@@ -20,12 +20,11 @@ def expand(draft: Draft) -> Draft:
     Raises :class:`heptox.errors.GrammarError` for queries outside the fragment.
     """
     constraints = image_constraints(draft.mapping)
-    lowering = lower(draft.expression, constraints.tree, valid=constraints.valid)
+    lowering = lower(draft.expression, constraints.tree, valid=constraints.valid, check=draft.check)
 
     def normal() -> Iterator[tuple[Member, tuple[Origin, ...]]]:
         for member in lowering.query.members:
-            draft.check()
-            if (found := normalise(member, constraints)) is not None:
+            if (found := normalise(member, constraints, draft.check)) is not None:
                 yield found, ()
 
     return draft.become(normal(), map(_unmatched, lowering.unmatched))

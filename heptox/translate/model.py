@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final
 
+from heptox.checks import Check
 from heptox.errors import Fault, GrammarError, TranslationError
 from heptox.grammar import Expression, print_query, render
 from heptox.mapping import Mapping, Rule
 from heptox.pattern import Constraints, Member, Query
 from heptox.schema import Path
 
-Check: TypeAlias = Callable[[], None]
-"""What a long translation calls again and again, to be stopped by an error that it raises."""
-
-
 MOST_SECONDS: Final = 1.0
 """Seconds of work that a translation may take: mappings and queries come from others, and the asker waits."""
-
-
-def no_check() -> None:
-    """The check that lets everything go on."""
 
 
 def in_time(check: Check) -> Check:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import perf_counter
 
+from heptox.checks import Check, no_check
 from heptox.errors import Fault, HeptoxError, TranslationError
 from heptox.grammar import Expression
 from heptox.mapping import Mapping
 from heptox.pattern import Query
 from heptox.schema import Element, SchemaGraph, SchemaTree
-from heptox.translate.model import Check, Direction, Translation, no_check
+from heptox.translate.model import Direction, Translation
 from heptox.translate.pipeline import translate
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from heptox.checks import Check, no_check
 from heptox.grammar import Expression, print_query, render, syntax
 from heptox.mapping import Mapping
 from heptox.translate.contract import contract
 from heptox.translate.draft import Draft
 from heptox.translate.expand import expand
 from heptox.translate.knowledge import as_answered, as_asked
-from heptox.translate.model import Check, Direction, Loss, Step, Translation, in_time, no_check
+from heptox.translate.model import Direction, Loss, Step, Translation, in_time
 from heptox.translate.stitch import stitch
 from heptox.translate.unfold import unfold
 

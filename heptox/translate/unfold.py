@@ -10,6 +10,7 @@ from itertools import product
 from math import prod
 from typing import Final, TypeAlias
 
+from heptox.checks import Check, no_check
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import Mapping, Rule
 from heptox.pattern import Member, NoNode, NormalForm, NormalForms, Term, Variable, merge, normalise, ordered
@@ -20,7 +21,7 @@ from heptox.translate.draft import Draft
 from heptox.translate.existence import Existence, identifiers
 from heptox.translate.image import Image, Losses
 from heptox.translate.knowledge import makers, source_constraints
-from heptox.translate.model import Check, Direction, Loss, Origin, no_check
+from heptox.translate.model import Direction, Loss, Origin
 from heptox.translate.rule_copies import RuleCopies
 from heptox.translate.texts import with_texts
 from heptox.translate.unfolding_input import UnfoldingInput

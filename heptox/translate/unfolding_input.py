@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from heptox.checks import Check
 from heptox.mapping import Mapping
 from heptox.pattern import Constraints
-from heptox.translate.model import Check, Direction
+from heptox.translate.model import Direction
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,35 @@
-"""Queries that reach for what is no document, or for all of the machine: each is refused, bounded, or harmless."""
+"""Queries that reach for what is no document, or for all of the machine, and trees of queries that are large: each is
+refused, bounded, or harmless."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import logging
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Final
 
 import pytest
+import trio
 
-from heptox.errors import HeptoxError
+from heptox.errors import HeptoxError, PeerError
+from heptox.grammar import decode_query, print_query
 from heptox.peer.process.evaluating import EVALUATING, evaluated
 from heptox.peer.process.workers import Workers, open_workers
+from heptox.peer.wire.messages import MOST_TEXT, MOST_TEXTS, End, Error, Message
 from heptox.store import XQuery
+from tests.fuzz.handlers.target import QUERY, Target, agree, attacked_daemon, key_of
+from tests.hostile.attacks import MEGABYTE, stop
+from tests.hostile.test_offers import run as attack_by, stranger
+from tests.hostile.trees import SHAPES, Tree, sized
+from tests.hostile.victims import Victim, harmless
+from tests.peer.daemons import Daemon, ask
+from tests.peer.hostile import hostile
 from tests.peer.networks import run
 
 SECONDS: Final = 300.0
@@ -188,3 +205,100 @@ def test_what_is_answered_has_reached_nothing(
 
     asked({name: text for name, (text, _) in HARMLESS.items()}, tmp_path, check)
     assert capfd.readouterr() == ("", "")
+
+
+# -- large trees -----------------------------------------------------------------------------------------------------
+
+PATIENCE: Final = 500
+"""Milliseconds after which nobody waits for the answer to a tree any more."""
+BEYOND: Final = 2.0
+"""Seconds of the processor that a thread may go on then."""
+THREADS: Final = 4
+"""How many threads evaluate and translate for one neighbour."""
+BUSY: Final = 0.5
+"""The share of a processor from which on a daemon is at work."""
+OWN: Final = ("many names in a step", "a long or", "variables of variables")
+"""Shapes in which the owner asks, too."""
+
+
+@asynccontextmanager
+async def asking(to: Daemon, target: Target) -> AsyncIterator[Callable[[Tree], Awaitable[Message]]]:
+    """A new acquaintance, whose trees the daemon evaluates, and translates for others; each gets its last message."""
+    seed = key_of(secrets.token_hex(), target)
+    async with stranger(to, seed) as made:
+        assert await agree(made, target, "asker")
+    async with hostile(0, seed=seed) as neighbour:
+        await neighbour.reach(to.address)
+
+        async def ask_tree(tree: Tree) -> Message:
+            query = neighbour.query(target.peer_id, QUERY, target.schema, body=tree, hops=1, milliseconds=PATIENCE)
+            return (await neighbour.ask(query))[-1]
+
+        yield ask_tree
+
+
+def spent(process: int) -> float:
+    """Seconds of the processor that a process has had."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def spent_until_idle(process: int) -> float:
+    """Seconds of the processor that a process still takes until it is not at work any more."""
+    began = now = spent(process)
+    last = -inf
+    while now > last + BUSY:
+        time.sleep(1)
+        last, now = now, spent(process)
+    return now - began
+
+
+def code_of_own(victim: Victim, text: str) -> str:
+    """The code with which the owner's query is refused, if it is."""
+    try:
+        ask(victim.target.folder, text, hops=1, timeout=1.0)
+    except HeptoxError as error:
+        return error.faults[0].code
+    return ""
+
+
+def test_trees_of_all_shapes_cost_who_sends_them_and_end_when_nobody_waits(victim: Victim) -> None:
+    async def attack() -> None:
+        async with asking(victim.daemon, victim.target) as ask_tree:
+            for name, shape in SHAPES.items():
+                assert isinstance(await ask_tree(sized(shape)), End | Error), name
+            for tree in (sized(SHAPES["a wide sequence"], 3 * MOST_TEXTS), ["StringLiteral", "a" * (MOST_TEXT + 1)]):
+                refused = await ask_tree(tree)
+                assert isinstance(refused, Error)
+                assert refused.reason.startswith("HX3009")
+        for name in OWN:
+            text = print_query(decode_query(sized(SHAPES[name], MOST_TEXTS // 10)))
+            assert await trio.to_thread.run_sync(code_of_own, victim, text) == "", name
+        assert await trio.to_thread.run_sync(code_of_own, victim, "//a" * (MOST_TEXT // 2)) == "HX3009"
+
+    harmless(victim, lambda: attack_by(attack), growth=400 * MEGABYTE)
+    assert spent_until_idle(victim.daemon.process.pid) < THREADS * BEYOND
+
+
+def test_a_daemon_ends_while_trees_are_read(tmp_path: Path) -> None:
+    with attacked_daemon(tmp_path) as (running, target, _):
+
+        async def attack() -> None:
+            async with asking(running, target) as ask_tree, trio.open_nursery() as nursery:
+                for shape in SHAPES.values():
+                    nursery.start_soon(until_ended, ask_tree, sized(shape))
+                began = spent(running.process.pid)
+                while spent(running.process.pid) < began + 1:
+                    await trio.sleep(0.1)
+                seconds = await trio.to_thread.run_sync(stop, running)
+                logging.getLogger(__name__).info("it has ended after %.1f s", seconds)
+                nursery.cancel_scope.cancel()
+
+        attack_by(attack)
+
+
+async def until_ended(ask_tree: Callable[[Tree], Awaitable[Message]], tree: Tree) -> None:
+    """Send a tree again and again."""
+    with suppress(PeerError):  # the daemon has ended
+        while True:
+            await ask_tree(tree)

@@ -20,12 +20,12 @@ from tests.support.budget import usually
 
 DEADLINE: Final = 400.0
 PEERS: Final = usually(10, 16)
-MORE: Final = usually(5, 8)
+MORE: Final = 8
 """Acquaintances beyond those that connect all: so there are cycles."""
 PUBLISHERS: Final = 5
-PUBLICATIONS: Final = usually(40, 60)
+PUBLICATIONS: Final = usually(30, 60)
 SUBSCRIPTIONS: Final = usually(16, 24)
-CHANGES: Final = usually(12, 16)
+CHANGES: Final = usually(10, 16)
 DOCUMENTS: Final = {
     "left": [
         "<a/>",

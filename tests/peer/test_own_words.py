@@ -12,6 +12,7 @@ import pytest
 import trio
 from lxml import etree
 
+from heptox.checks import no_check
 from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.feed import FeedDocument, FeedLog, Translate, Translated, Wording
 from heptox.mapping import Mapping, exchange, load_mapping
@@ -24,7 +25,6 @@ from heptox.peer.feed.own_words import OwnWords
 from heptox.peer.feed.renderings import OwnSubscription
 from heptox.peer.wire.mapping_files import MappingFiles
 from heptox.peer.wire.mapping_requests import PROTOCOL, MappingRequest, NoMapping, decode_mapping, encode_request
-from heptox.translate import no_check
 from heptox.xml import parse_document, write_document
 from tests.peer.networks import run, until
 from tests.peer.test_mediator import ARROWS, DOCUMENTS, DTDS

@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from heptox.checks import no_check
 from heptox.errors import Fault, PeerError
 from heptox.feed import TEXT_LIMIT, Wording
 from heptox.matching import Delivery
@@ -21,7 +22,7 @@ from heptox.peer.wire.mapping_files import MappingFiles
 from heptox.peer.wire.mapping_requests import Link
 from heptox.peer.wire.standing import Side
 from heptox.schema import read_dtd
-from heptox.translate import Direction, no_check
+from heptox.translate import Direction
 from heptox.xml import parse_document
 
 HOSPITALS: Final = Path("examples/hospital").resolve()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from heptox.checks import Check
 from heptox.errors import Fault, HeptoxError
 from heptox.grammar import check_names, lower, parse_query, unknown_steps
 from heptox.mapping import Mapping
 from heptox.peer.console.shapes import LossModel, MemberModel, StepModel, TranslationModel
 from heptox.schema import SchemaGraph, SchemaTree
-from heptox.translate import Check, Direction, ExplainedStep, Hop, explain, translate_path
+from heptox.translate import Direction, ExplainedStep, Hop, explain, translate_path
 
 
 def query_faults(text: str, schema: SchemaGraph, worded: Iterable[SchemaTree] = ()) -> tuple[Fault, ...]:

@@ -14,7 +14,7 @@ import trio
 from heptox import __version__
 from heptox.errors import Fault, GrammarError, HeptoxError, PeerError
 from heptox.feed import FeedLog
-from heptox.grammar import check_names, encode_query, parse_query, print_query
+from heptox.grammar import check_names, encode_query, print_query
 from heptox.matching import Broker
 from heptox.peer.acquaintance.acquaintances import Acquaintances
 from heptox.peer.acquaintance.acquainting import request_models
@@ -44,6 +44,7 @@ from heptox.peer.process.supervision import failures
 from heptox.peer.process.workers import Working
 from heptox.peer.query.events import Conclude, Deliver, Neighbour
 from heptox.peer.query.own_evaluation import OwnEvaluation
+from heptox.peer.query.translating import read_query
 from heptox.peer.record.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.wire.mapping_requests import PROTOCOL as MAPPING_PROTOCOL
@@ -52,7 +53,7 @@ from heptox.peer.wire.offers import PROTOCOL
 from heptox.peer.wire.standing import Side
 from heptox.peer.wire.transport import OLD_FEED, Transport
 from heptox.schema import SchemaTree
-from heptox.store import Store, XQuery
+from heptox.store import Store, XQuery, external_values
 
 
 @dataclass(slots=True)
@@ -325,14 +326,20 @@ class PeerService:
         settings = self.folder.settings
         hops = settings.hops if question.hops is None else question.hops
         seconds = settings.timeout if question.timeout is None else question.timeout
+        bound = tuple(question.bind.items())
+        asked = XQuery(question.query, (), question.file, bound, characters=settings.budget)
         try:
-            expression = await trio.to_thread.run_sync(parse_query, question.query, question.file)
+            expression = await trio.to_thread.run_sync(
+                read_query, question.query, question.file, abandon_on_cancel=True
+            )
         except GrammarError as error:
             if hops != 0:
                 raise
-            asked = XQuery(question.query, (), question.file, characters=settings.budget)
             return self._own.ask(query, asked, error, seconds=seconds, explain=question.explain)
-        await trio.to_thread.run_sync(check_names, expression, SchemaTree(self.schema), *self.worded())
+        external_values(asked)  # the fragment has no external variables
+        await trio.to_thread.run_sync(
+            check_names, expression, SchemaTree(self.schema), *self.worded(), abandon_on_cancel=True
+        )
         return self.runner.ask(
             encode_query(expression),
             print_query(expression),

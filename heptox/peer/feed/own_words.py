@@ -18,6 +18,7 @@ from typing import Final, Protocol, TypeVar
 
 import trio
 
+from heptox.checks import Check, no_check
 from heptox.errors import HeptoxError
 from heptox.feed import (
     NO_MAPPING,
@@ -38,7 +39,6 @@ from heptox.peer.process.supervision import supervised_for_one
 from heptox.peer.wire.mapping_files import MappingFiles
 from heptox.peer.wire.mapping_requests import Link
 from heptox.schema import SchemaGraph
-from heptox.translate import Check, no_check
 from heptox.xml import Document
 
 FIRST_PAUSE: Final = 1.0

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Final
 
 from heptox import matching
+from heptox.checks import Check
 from heptox.errors import Fault, HeptoxError, PeerError, TranslationError
 from heptox.feed import TEXT_LIMIT, Wording
 from heptox.grammar import parse_subscription
@@ -31,7 +32,7 @@ from heptox.rewriting import (
     untranslated_query,
 )
 from heptox.schema import SchemaGraph, conform
-from heptox.translate import Check, Direction, Hop
+from heptox.translate import Direction, Hop
 from heptox.xml import Document, write_document
 
 MOST_SECONDS: Final = 60.0

@@ -6,34 +6,47 @@ from typing import Final
 
 import cbor2
 
-from heptox.errors import Fault, GrammarError, HeptoxError, PeerError
+from heptox.checks import Check, no_check
+from heptox.errors import GrammarError, HeptoxError, PeerError
 from heptox.grammar import Expression, decode_query, encode_query, parse_query
 from heptox.mapping import Mapping
 from heptox.peer.query.events import Translated, Untranslated
 from heptox.peer.query.result_cache import KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
-from heptox.peer.wire.messages import Body, Status
-from heptox.translate import Check, Direction, no_check, translate
-
-MOST_TEXT: Final = 256 * 1024
-"""Characters of a query that comes as a text: a megabyte of steps takes ten seconds to read."""
+from heptox.peer.wire.messages import Body, Status, size_fault
+from heptox.translate import Direction, translate
 
 
-def expression_of(body: Body) -> Expression:
+def read_query(text: str, file: str | None = None, check: Check = no_check) -> Expression:
+    """The query in a text, as :func:`parse_query` reads it; raises as that, and HX3009 where it, or its tree, is
+    too large."""
+    _check_size(text)
+    expression = parse_query(text, file, check)
+    _check_size(encode_query(expression))
+    return expression
+
+
+def expression_of(body: Body, check: Check = no_check) -> Expression:
     """The query in a body: a text, or nested lists as peers send them to each other.
 
     It is read once, for the audit log, what is hidden, the evaluation and all translations, and along all paths that
-    it comes. Raises :class:`GrammarError`: what :func:`parse_query` or :func:`decode_query` raises, and HX3009 for a
-    text of more than :data:`MOST_TEXT` characters.
+    it comes; ``check`` is called again and again. Raises :class:`GrammarError` as :func:`read_query`,
+    :func:`decode_query`, and HX3009 for a tree that is too large.
     """
-    if isinstance(body, str) and len(body) > MOST_TEXT:
-        message = f"a query of {len(body):,} characters is longer than {MOST_TEXT:,}"
-        raise GrammarError(Fault("HX3009", message, hint="peers send each other the tree of a query, not its text"))
     encoded = cbor2.dumps(body, canonical=True)
     expression = _EXPRESSIONS.get(encoded)
     if expression is None:
-        expression = parse_query(body) if isinstance(body, str) else decode_query(body)
+        if isinstance(body, str):
+            expression = read_query(body, check=check)
+        else:
+            _check_size(body)
+            expression = decode_query(body, check)
         _EXPRESSIONS.put(encoded, expression, KEY_BYTES + TREE_COST * len(encoded))
     return expression
+
+
+def _check_size(body: Body) -> None:
+    if fault := size_fault(body):
+        raise GrammarError(fault)
 
 
 _EXPRESSIONS: Final = ResultCache[Expression](REMEMBERED)
@@ -47,7 +60,7 @@ def translated(
 
     Raises as :func:`expression_of`, and what ``check`` raises, if it is no error of heptox.
     """
-    expression = expression_of(body)
+    expression = expression_of(body, check)
     try:
         translation = translate(mapping, expression, direction, check)
     except PeerError:  # nobody waits, or may wait, for it: it says nothing of the query

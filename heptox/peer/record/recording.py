@@ -20,7 +20,7 @@ from heptox.grammar import print_query
 from heptox.peer.folder.audit import AuditLog
 from heptox.peer.models.control import NeighboursQuery
 from heptox.peer.query.events import Conclude, Exchange, Lost, Translated, Untranslated
-from heptox.peer.query.translating import MOST_TEXT, expression_of
+from heptox.peer.query.translating import expression_of
 from heptox.peer.query.witness import Witness, own_status
 from heptox.peer.record.logs import CONNECTIONS, STRANGERS, named, path_names, shown
 from heptox.peer.record.metrics import Metrics
@@ -30,6 +30,8 @@ from heptox.printable import printable
 
 TEXT_LIMIT: Final = 16 * 1024
 """Characters of a query that the audit log keeps."""
+_MOST_PRINTED: Final = 4 * TEXT_LIMIT
+"""Bytes of a query that is printed for the log, or characters of its text."""
 REASON_LIMIT: Final = 1000
 DISK_SECONDS: Final = 5.0
 """How long an administrator waits for a disk that does nothing."""
@@ -145,7 +147,7 @@ class Recorder(Witness):
     # -- queries of neighbours ---------------------------------------------------------------------------------------
 
     async def asked(self, exchange: Exchange, neighbour: PeerId, query: Query) -> None:
-        text = await trio.to_thread.run_sync(text_of, query.body)
+        text = await trio.to_thread.run_sync(text_of, query.body, abandon_on_cancel=True)
         _log_of(neighbour, self.names).info(
             "%s: arrived from %s along %s: %s",
             named(query.query),
@@ -348,7 +350,7 @@ def text_of(body: Body) -> str:
     """A query as it is read here; empty for what is none, which the evaluation refuses. Of a large one its size is
     enough: nobody is charged for this reading."""
     size = len(body) if isinstance(body, str) else len(cbor2.dumps(body))
-    if size > MOST_TEXT:
+    if size > _MOST_PRINTED:
         return f"a query of {size:,} bytes"
     try:
         return printable(print_query(expression_of(body)), lines=True)

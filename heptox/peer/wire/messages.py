@@ -29,6 +29,7 @@ from heptox.codec import (
     number,
     sequence,
 )
+from heptox.errors import Fault, PeerError
 from heptox.peer.wire.frames import FRAME_LIMIT
 
 ITEM_LIMIT: Final = MESSAGE_LIMIT - 2 * FRAME_LIMIT
@@ -39,6 +40,12 @@ ITEM_COST: Final = 128
 """Bytes that an item takes off the budget beside its own: what a peer remembers of it, about."""
 UNREAD: Final = "*"
 """The query id in an :class:`Error` by which a query is refused before it is read."""
+
+MOST_TEXT: Final = 256 * 1024
+"""Characters of a query that is a text, and of each text in a tree: a megabyte of steps takes ten seconds to read."""
+MOST_TEXTS: Final = 100_000
+"""Texts in the tree of a query: one for each node, name and value. Ten thousand comparisons of paths with literals have
+90,000."""
 
 PeerId: TypeAlias = Identifier
 Body: TypeAlias = Plain
@@ -143,6 +150,34 @@ class Query:
     budget: int
     explain: bool = False
     schema: Sentence = ""
+
+    def validate(self) -> None:
+        """Raise :class:`PeerError` (HX3009) for a body that is too large: it is refused, with the reason, unread."""
+        if fault := size_fault(self.body):
+            raise PeerError(fault)
+
+
+def size_fault(body: Body) -> Fault | None:
+    """Why a body is too large; ``None`` for one that is not.
+
+    >>> print(size_fault(["Sequence", [["StringLiteral", "a"]] * 60_000]).message)
+    a query has more than 100,000 nodes, names and values
+    """
+    waiting, texts = [body], 0
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += part
+        elif isinstance(part, str):
+            texts += 1
+            if len(part) > MOST_TEXT:
+                message = f"a query, or a text in it, of {len(part):,} characters is longer than {MOST_TEXT:,}"
+                return Fault("HX3009", message, hint="ask in several queries")
+    if texts > MOST_TEXTS:
+        return Fault(
+            "HX3009", f"a query has more than {MOST_TEXTS:,} nodes, names and values", hint="ask in several queries"
+        )
+    return None
 
 
 _NO_XML_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
