@@ -103,9 +103,14 @@ class SchemaTree:
         return frozenset((WILDCARD, TEXT, *elements, *attributes))
 
     @cached_property
+    def _types_of_children(self) -> dict[str, frozenset[str]]:
+        elements = self.graph.elements
+        return {name: frozenset(child.name for child in element.children) for name, element in elements.items()}
+
+    @cached_property
     def types_below(self) -> dict[str, frozenset[str]]:
         """For each element type, the types that can stand below it, at any depth."""
-        children = {name: {child.name for child in element.children} for name, element in self.graph.elements.items()}
+        children = self._types_of_children
 
         def reachable(name: str) -> frozenset[str]:
             seen: set[str] = set()
@@ -144,9 +149,8 @@ class SchemaTree:
                 self._elements[path] = self.graph.elements[step.removeprefix(ANYWHERE)]
                 return self._elements[path]
             box = self._boxes.get(path)
-            names = [child.name for child in self.element(parent).children]
             name = box.members[0] if box else step
-            if name not in names or (box is None and path in self._boxed):
+            if name not in self._types_of_children[self.element(parent).name] or (box is None and path in self._boxed):
                 raise KeyError(path)
             self._elements[path] = self.graph.elements[name]
         return self._elements[path]

@@ -25,11 +25,14 @@ def shared_spark(monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
     """For commands that start Spark: they get the session that all tests share, with their own settings of SQL."""
 
     @contextmanager
-    def session(master: str, *, settings: Mapping[str, str]) -> Iterator[SparkSession]:
-        assert master == "local[2]"
-        before = {name: spark.conf.get(name) or "" for name in settings}
+    def session(
+        master: str, *, settings: Mapping[str, str] | None = None, memory: str | None = None
+    ) -> Iterator[SparkSession]:
+        assert (master, memory) == ("local[2]", None)
+        wanted = settings or {}
+        before = {name: spark.conf.get(name) or "" for name in wanted}
         try:
-            for name, value in settings.items():
+            for name, value in wanted.items():
                 spark.conf.set(name, value)
             yield spark
         finally:

@@ -20,25 +20,6 @@ from tests.cluster.scripts import MARK, ROOT, marked
 SMALL = ("--peers", "4", "--schemas", "2", "--hops", "2", "--people", "2", "--master", "local[2]")
 
 
-@pytest.mark.usefixtures("quick_java")
-def test_a_small_network_is_emulated_and_the_same_seed_gives_the_same_report(tmp_path: Path) -> None:
-    first = heptox_ended("emulate", *SMALL, "--queries", "Q1", "--seed", "3", "--out", tmp_path / "one")
-    assert first.code == 0, first.err
-    assert first.out.startswith("the check passed: ")
-    assert first.err == f"written: {tmp_path / 'one' / 'report.html'} and 7 more files beside it\n"
-    plan = tmp_path / "plan.toml"
-    plan.write_text('peers = 5\nschemas = 2\nhops = 2\npeople = 2\nqueries = ["Q1"]\nseed = 3\n')
-    second = heptox_ended("emulate", plan, "--peers", "4", "--master", "local[1]", "--out", tmp_path / "two", "--json")
-    assert second.code == 0, second.err
-    for name in ("report.json", "paths.csv", "arrival.svg", "hops.svg"):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
-    report = json.loads(second.out)
-    assert report["times"]["seconds"].keys() >= {"documents", "translation", "statements", "peers at work", "check"}
-    del report["times"]
-    assert report == json.loads((tmp_path / "one" / "report.json").read_text())
-    assert [query["complete"] for query in report["queries"]] == [True]
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -130,3 +111,28 @@ def test_a_topology_with_unknown_schemas_is_refused_with_all_its_faults(tmp_path
         " regions, kinds, flipped, merged, split)",
         f"{file}: HX8042 no peer c for the pair b and c (name it under peers)",
     ]
+
+
+# -- last, for from here on the process has the session that tests share ----------------------------------------------
+
+
+@pytest.mark.usefixtures("quick_java")
+def test_a_small_network_is_emulated_and_the_same_seed_gives_the_same_report(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    first = heptox_ended("emulate", *SMALL, "--queries", "Q1", "--seed", "3", "--out", tmp_path / "one")
+    assert first.code == 0, first.err
+    assert first.out.startswith("the check passed: ")
+    assert first.err == f"written: {tmp_path / 'one' / 'report.html'} and 7 more files beside it\n"
+    plan = tmp_path / "plan.toml"
+    plan.write_text('peers = 5\nschemas = 2\nhops = 2\npeople = 2\nqueries = ["Q1"]\nseed = 3\n')
+    request.getfixturevalue("shared_spark")  # not before: a process has one session, and the first command starts one
+    second = heptox_ended("emulate", plan, "--peers", "4", "--master", "local[2]", "--out", tmp_path / "two", "--json")
+    assert second.code == 0, second.err
+    for name in ("report.json", "paths.csv", "arrival.svg", "hops.svg"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+    report = json.loads(second.out)
+    assert report["times"]["seconds"].keys() >= {"documents", "translation", "statements", "peers at work", "check"}
+    del report["times"]
+    assert report == json.loads((tmp_path / "one" / "report.json").read_text())
+    assert [query["complete"] for query in report["queries"]] == [True]

@@ -60,7 +60,7 @@ from heptox.verification.random_queries import Vocabulary as TreeVocabulary, ran
 from heptox.xml import XmlElement, parse_document, write_document
 from tests.peer.daemons import acquaint, ask, daemons, heptox, hospital_peer
 from tests.peer.networks import run
-from tests.support.budget import tries
+from tests.support.budget import tries, usually
 from tests.support.queries import Vocabulary, queries
 
 MONTREAL: Final = HOSPITAL / "mongenhosp.dtd"
@@ -247,8 +247,8 @@ def test_no_answer_to_a_neighbour_depends_on_what_is_hidden(tmp_path: Path) -> N
         (name, with_numbers(text, two, odd=name == "odd").encode())
         for (name, _), text in zip(histories, documents, strict=True)
     ]
-    asked = [*certain_queries(190), *random_queries(110), *any_queries(110)]
-    assert len(asked) >= 400
+    asked = [*certain_queries(usually(110, 190)), *random_queries(usually(60, 110)), *any_queries(usually(60, 110))]
+    assert len(asked) >= usually(230, 400)
     hiding = Hiding(SCHEMA, [HIDDEN])
     plain = [parse_document(without_numbers(text)) for text in documents]
     counts: Counter[str] = Counter()
@@ -281,11 +281,11 @@ def test_no_answer_to_a_neighbour_depends_on_what_is_hidden(tmp_path: Path) -> N
             assert [document.regular for document in store.documents()] == [True, True, False, True]
         trio.run(test)  # each query ends by its budget
     for way in ("return", "test", "join", "wildcard", "whole", "random", "any"):
-        assert counts[f"{way} asked"] >= 30, counts
-        assert counts[f"{way} differs"] >= 8, counts
-        assert way == "join" or counts[f"{way} answered"] >= 8, counts
+        assert counts[f"{way} asked"] >= usually(16, 30), counts
+        assert counts[f"{way} differs"] >= usually(4, 8), counts
+        assert way == "join" or counts[f"{way} answered"] >= usually(4, 8), counts
     assert counts["join answered"] == 0
-    assert counts["errors"] < 40, counts
+    assert counts["errors"] < usually(24, 40), counts
 
 
 # -- the policy ------------------------------------------------------------------------------------------------------

@@ -274,6 +274,6 @@ def test_what_counts_is_delivered_once_whoever_comes_and_goes(
                     await until(lambda: not life.late())
                 assert (life.late(), life.wrong()) == ({}, [])
                 expected = sum(one.must(published) for one in life.subscriptions for published in life.published)
-                assert expected > 100
+                assert expected > usually(40, 100)
 
     trio.run(test)

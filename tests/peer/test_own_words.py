@@ -239,6 +239,7 @@ def test_a_mapping_is_fetched_before_anything_counts_and_what_is_published_meanw
             assert not stluke.delivered("own")
             monkeypatch.setattr(fetching, "_answer", answer)
             await until(lambda: stluke.words(montreal) == "mapped")
+            await until(lambda: stluke.feeds.counts(montreal.peer_id, stluke.number("own")))
             await montreal.publish("later.xml", montreal_document(2))
             await until(lambda: "later.xml" in stluke.delivered("own"))
             digest = MappingFiles.pack(HOSPITALS / "montreal-boston.arrows").digest
