@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,7 +13,7 @@ import typer
 
 # Not their names: DuckDB and trio are loaded when they are asked for, and for most queries they are not.
 from heptox import peer, store
-from heptox.cli.inputs import Json, QueryFile, read_query_text
+from heptox.cli.inputs import Bind, Json, QueryFile, bound_values, read_query_text
 from heptox.cli.output import print_json, print_note, print_result
 from heptox.errors import GrammarError, InputError, SchemaError
 from heptox.grammar import Expression, check_names, parse_query, syntax
@@ -26,7 +25,6 @@ from heptox.xml import (
     parse_document,
     read_bytes,
     read_dtd_text,
-    read_text,
     write_element,
 )
 
@@ -37,7 +35,6 @@ SECONDS: Final = 60.0
 """How long Saxon may take for a query, unless the user says so."""
 _NAMESPACE: Final = "HX1007"
 """What is said of a name in a namespace, which our own engines do not take."""
-_BINDING: Final = re.compile(r"((?:Q\{[^{}]*\})?[^={}]+)=(.*)", re.DOTALL)
 LARGE: Final = 4_000_000
 """From how many bytes on it takes less time to make columns of a document than to interpret a query on it."""
 
@@ -49,12 +46,7 @@ def evaluate(
     ] = None,
     file: QueryFile = None,
     schema: Annotated[str | None, typer.Option(metavar="FILE", help="The DTD for which documents are valid.")] = None,
-    bind: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE", show_default=False, help="The value of an external variable; =@FILE: a file's text."
-        ),
-    ] = None,
+    bind: Bind = None,
     together: Annotated[
         bool, typer.Option("--together", help="Evaluate once: collection() gives the documents, none is the context.")
     ] = False,
@@ -88,7 +80,7 @@ def evaluate(
     if [query, file, schema, *documents].count("-") > 1:
         raise typer.BadParameter("standard input can be read only once")
     text, source = read_query_text(query, file)
-    bound = tuple(map(_bound, bind or ()))
+    bound = bound_values(bind)
     expression, own = _own(text, source)
     question = store.XQuery(text, (), source, bound, together)
     times = _Times()
@@ -126,15 +118,6 @@ def _divided(arguments: list[str], file: str | None) -> tuple[str | None, list[s
     if file is None and not arguments:
         raise typer.BadParameter("no query is given")
     return (None, arguments) if file else (arguments[0], arguments[1:])
-
-
-def _bound(argument: str) -> tuple[str, str]:
-    """The name and the value of an external variable; raises as :func:`read_text`."""
-    found = _BINDING.fullmatch(argument)
-    if found is None:
-        raise typer.BadParameter(f"--bind {argument}: write NAME=VALUE")
-    value = found[2]
-    return found[1].removeprefix("$"), read_text(value[1:]) if value.startswith("@") else value
 
 
 def _own(text: str, source: str | None) -> tuple[Expression | None, GrammarError | None]:

@@ -13,6 +13,7 @@ from heptox.xml import file_name, read_text
 
 STANDARD_INPUT: Final = "-"
 _BLANKS: Final = " \t\r"
+_BINDING: Final = re.compile(r"((?:Q\{[^{}]*\})?[^={}]+)=(.*)", re.DOTALL)
 _NOT_UTF8: Final = re.compile("[\ud800-\udfff]")
 
 QueryFile: TypeAlias = Annotated[
@@ -22,6 +23,14 @@ QueryFile: TypeAlias = Annotated[
 
 MappingFile: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help="A mapping: FILE.arrows or FILE.rules.")]
 """The mapping of every command that takes one."""
+
+Bind: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE", show_default=False, help="The value of an external variable; =@FILE: a file's text."
+    ),
+]
+"""The option ``--bind``; :func:`bound_values` reads it."""
 
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 """The option ``--json``."""
@@ -51,6 +60,19 @@ def read_query_text(argument: str | None, file: str | None) -> tuple[str, str | 
     if _NOT_UTF8.search(text):
         raise InputError(Fault("HX1003", "the query is not UTF-8", hint="give it as UTF-8, or in a file"))
     return text, None
+
+
+def bound_values(arguments: list[str] | None) -> tuple[tuple[str, str], ...]:
+    """The names and values of external variables; raises as :func:`read_text`, and :class:`typer.BadParameter`."""
+    return tuple(map(_bound_value, arguments or ()))
+
+
+def _bound_value(argument: str) -> tuple[str, str]:
+    found = _BINDING.fullmatch(argument)
+    if found is None:
+        raise typer.BadParameter(f"--bind {argument}: write NAME=VALUE")
+    value = found[2]
+    return found[1].removeprefix("$"), read_text(value[1:]) if value.startswith("@") else value
 
 
 def subscription_lines(file: str) -> list[tuple[int, str]]:

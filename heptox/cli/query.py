@@ -11,7 +11,7 @@ import typer
 from heptox.cli.answers import console, print_explanation, print_item, print_receipt
 from heptox.cli.choosing import PeerOption, chosen_peer
 from heptox.cli.following import Following
-from heptox.cli.inputs import QueryFile, read_query_text
+from heptox.cli.inputs import Bind, QueryFile, bound_values, read_query_text
 from heptox.cli.output import ExitCode, print_json_line
 from heptox.peer import Client, ItemLine, QuestionRequest, ReceiptLast, ReceiptModel
 from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
@@ -47,6 +47,7 @@ def query(
     hops: Annotated[
         int | None, typer.Option(min=0, help="How far it may travel, up to the peer's hops; 0 is one's own peer.")
     ] = None,
+    bind: Bind = None,
     follow: Annotated[
         bool, typer.Option("--follow", help="Go on with the answers on documents that are published, until Ctrl-C.")
     ] = False,
@@ -70,14 +71,19 @@ def query(
     again, from elsewhere, is repeated), then the receipt.
 
     The query is in heptox's fragment of XQuery. With --hops 0, one's own peer answers any other XQuery 3.1, too, by
-    Saxon on its own documents.
+    Saxon on its own documents, with values for its external variables by --bind.
 
     With --follow the query is a durable subscription besides: after the answer come the answers on each document that
     is published at this peer or elsewhere, with --json with the name and id of the document and its publisher. What
     was printed is acknowledged. The same command goes on behind that, and does not ask again.
     """
     text, source = read_query_text(query, file)
+    values = dict(bound_values(bind))
+    if values and (hops != 0 or follow):
+        raise typer.BadParameter("--bind goes with --hops 0, and without --follow: it is Saxon that takes values")
     request = QuestionRequest(query=text, file=source, timeout=timeout, hops=hops, explain=explain)
+    if values:  # daemons of earlier versions refuse what they do not know
+        request = request.model_copy(update={"bind": values})
     if not follow and (name is not None or limit is not None or only_new):
         raise typer.BadParameter("--name, --limit and --only-new go with --follow")
     complete = True

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from heptox.mapping.bodies import Body, NotStatedError, copied_terms, rule_body
+from heptox.mapping.bodies import Body, copied_terms, rule_body
 from heptox.mapping.exchange import applied
 from heptox.mapping.model import HeadNode, Mapping, Rule
 from heptox.mapping.templates import Columns, Shape, Slot, shapes, tokens
 from heptox.pattern import Absence, Presence, Term, atom_terms
 from heptox.schema import Path
-from heptox.store import Store
+from heptox.store import NotCompiledError, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class ExchangePlan:
     ``numbers`` numbers the shapes, ``below`` has for each the next ones below it, ``templates`` its text. ``bits`` are
     those of a position in the document.
 
-    Raises :class:`NotStatedError` where the relations of the store do not give what the rules ask for.
+    Raises :class:`NotCompiledError` where the relations of the store do not give what the rules ask for.
     """
 
     def __init__(self, mapping: Mapping, store: Store, doc: int, length: int) -> None:
@@ -48,10 +48,10 @@ class ExchangePlan:
         self.bits = length.bit_length()
         for rule in rules:
             if tuple(node.node for node in rule.head) != self.tree.stops(rule.head[-1].node):
-                raise NotStatedError("the head of a rule leaves out a stop node")
+                raise NotCompiledError("the head of a rule leaves out a stop node")
         for shape in self.shapes.values():
             if any(path in shape.leaves and path not in shape.copied for path in self._partly_copied(shape)):
-                raise NotStatedError("a leaf takes copied subtrees and values")
+                raise NotCompiledError("a leaf takes copied subtrees and values")
         _check_copies(rules)
         self.templates = {
             node: tokens(self.tree, self.shapes, Columns(shape, self.below[node]))
@@ -94,7 +94,7 @@ def _check_copies(rules: Sequence[Rule]) -> None:
         for term in _values(rule):
             (copied if term in whole else others).add(rule.path(term))
     if not copied.isdisjoint(others):
-        raise NotStatedError("a subtree that is copied is taken for a value too")
+        raise NotCompiledError("a subtree that is copied is taken for a value too")
 
 
 def _values(rule: Rule) -> Iterator[Term]:

@@ -70,9 +70,8 @@ class NodeTables:
                     nodes = [f"b.{stated.body.nodes[each.term.variable]}" for each in surrogate.own]
                     place = f"coalesce({', '.join(nodes)}) * {len(self._plan.rules)} + {stated.rank}"
                     columns.append(f"CASE WHEN {value} IS NOT NULL THEN {place} END AS o{at}")
-        self._run(
-            f"CREATE TEMP TABLE {stated.table} AS SELECT {', '.join(columns)} FROM ({stated.body.text}) AS b{joins}"
-        )
+        body = sql.print_statement(stated.body.statement)
+        self._run(f"CREATE TEMP TABLE {stated.table} AS SELECT {', '.join(columns)} FROM ({body}) AS b{joins}")
 
     def _first(self, stated: StoredRule) -> str:
         """The number of a binding: those of a rule come in their order, after those of the rules before."""

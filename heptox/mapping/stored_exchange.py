@@ -16,14 +16,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from heptox.errors import Fault, StoreError
-from heptox.mapping.bodies import NotStatedError
 from heptox.mapping.exchange import exchange
 from heptox.mapping.exchange_plan import ExchangePlan
 from heptox.mapping.image_text import ImageText
 from heptox.mapping.model import Mapping
 from heptox.mapping.node_tables import NodeTables
 from heptox.schema import Path, stream_faults
-from heptox.store import Cursor, Store, database_faults
+from heptox.store import Cursor, NotCompiledError, Store, database_faults, statements
 from heptox.xml import XmlElement, parse_document, write_document, write_element
 
 _COPIES: Final = 1_000
@@ -73,9 +72,9 @@ def exchange_stored(
         ((doc, length, regular),) = found
         try:
             if not regular:
-                raise NotStatedError("the document does not fit its schema")
+                raise NotCompiledError("the document does not fit its schema")
             plan = ExchangePlan(mapping, store, doc, length)
-        except NotStatedError as reason:
+        except NotCompiledError as reason:
             if report is not None:
                 report(str(reason))
             whole = store.whole(doc, name, length, cursor, reader="its exchange", reason=str(reason))
@@ -113,7 +112,7 @@ class _Copies:
         """Make the table."""
         self.run("CREATE TEMP TABLE copies (node BIGINT, content VARCHAR, body VARCHAR, named BOOLEAN)")
         for each in plan.rules:
-            body = each.body.text
+            body = statements.print_statement(each.body.statement)
             for term, stop in each.body.stops.items():
                 node = each.body.terms[term]
                 asked = f"SELECT DISTINCT {node} AS node, {stop} AS stop FROM ({body}) AS b WHERE {node} IS NOT NULL"

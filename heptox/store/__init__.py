@@ -14,7 +14,9 @@ from heptox.store import sql as statements
 from heptox.store.allowance import VALUE_BYTES, Allowance
 from heptox.store.evaluation import evaluate
 from heptox.store.hiding import Hiding, hidden_path, hidden_path_fault
-from heptox.store.relations import Catalogue, Part, Relation
+from heptox.store.joins import Join, NodeSet, NotCompiledError
+from heptox.store.relations import Catalogue, Part
+from heptox.store.row_joins import RowJoins
 
 if TYPE_CHECKING:
     from heptox.store.collection import Answer, Answers, WideForm, WideRows, interpreted, whole_documents
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from heptox.store.database import Loaded, Store, StoredDocument
     from heptox.store.querying import QueryPlan, plan_query, query, texts
     from heptox.store.reading import ReadDocument, plan_once, projected_once, query_once, read_for_query
-    from heptox.store.xquery import XQuery, clearer_error, evaluate_xquery, fragment_lacks
+    from heptox.store.xquery import XQuery, clearer_error, evaluate_xquery, external_values, fragment_lacks
 
 __all__ = [
     "VALUE_BYTES",
@@ -32,11 +34,14 @@ __all__ = [
     "Catalogue",
     "Cursor",
     "Hiding",
+    "Join",
     "Loaded",
+    "NodeSet",
+    "NotCompiledError",
     "Part",
     "QueryPlan",
     "ReadDocument",
-    "Relation",
+    "RowJoins",
     "Store",
     "StoredDocument",
     "WideForm",
@@ -46,6 +51,7 @@ __all__ = [
     "database_faults",
     "evaluate",
     "evaluate_xquery",
+    "external_values",
     "fragment_lacks",
     "hidden_path",
     "hidden_path_fault",
@@ -69,6 +75,6 @@ __getattr__ = later(
         "database": ("Loaded", "Store", "StoredDocument"),
         "querying": ("QueryPlan", "plan_query", "query", "texts"),
         "reading": ("ReadDocument", "plan_once", "projected_once", "query_once", "read_for_query"),
-        "xquery": ("XQuery", "clearer_error", "evaluate_xquery", "fragment_lacks"),
+        "xquery": ("XQuery", "clearer_error", "evaluate_xquery", "external_values", "fragment_lacks"),
     },
 )

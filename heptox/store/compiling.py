@@ -32,6 +32,8 @@ from heptox.store.plan import (
 from heptox.store.relations import Catalogue, Part
 from heptox.store.row_joins import RowJoins
 
+MOST_SELECTS: Final = 300
+"""Members of all loops of a query: each is a select of its statement, which a database plans for a second then."""
 _ALL_DOCUMENTS: Final = sql.Integer(0)
 """The number of the document of what is asked of all documents together."""
 
@@ -61,6 +63,7 @@ class _Compiler:
         self._rows = RowJoins(catalogue)
         self._conditions = ConditionCompiler(self._rows)
         self.paths = self._conditions.paths
+        self._selects = 0
 
     def block(self, expression: syntax.Expression) -> Block:
         """A loop that stands at the top of a query: over its matches, or over the documents."""
@@ -135,6 +138,7 @@ class _Compiler:
         order: tuple[syntax.OrderKey, ...],
         result: syntax.Expression,
     ) -> Member:
+        self._count_select()
         orders: list[OrderBy] = []
         for key in order:
             join, ordered = self._ordered(key, join)
@@ -142,6 +146,11 @@ class _Compiler:
         making = _Making()
         join, template = self._template(result, self._rows.grounded(join), making)
         return making.member(keys, tuple(orders), join, template)
+
+    def _count_select(self) -> None:
+        self._selects += 1
+        if self._selects > MOST_SELECTS:
+            raise NotCompiledError(f"its loops lead through the schema in over {MOST_SELECTS} ways")
 
     def _template(self, expression: syntax.Expression, join: Join, making: _Making) -> tuple[Join, syntax.Expression]:
         """The template of an expression; and the join with what that adds to it."""
@@ -190,6 +199,7 @@ class _Compiler:
         members: list[Member] = []
         self.paths.refuse_ties(found)
         for inner, nodes in found:
+            self._count_select()
             join = self._rows.present(self._rows.grounded(outer.extended(inner)), nodes)
             join, key = self._rows.key(join, nodes)
             making = _Making()

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from heptox.grammar import syntax
 from heptox.pattern import Operator, flipped, literal
 from heptox.schema import TEXT
 from heptox.store import sql
-from heptox.store.joins import Join, NodeSet, NotCompiledError, any_match, is_attribute
+from heptox.store.joins import Join, NodeSet, NotCompiledError, is_attribute
 from heptox.store.path_compiling import PathCompiler
 from heptox.store.row_joins import RowJoins
 from heptox.xml import unescaped_name
 
+MOST_WAYS: Final = 100
+"""Ways in which the paths of all conditions of a query may lead through the schema to other rows, by subqueries."""
+
 
 class ConditionCompiler:
-    """Compiles conditions, and the paths in them."""
+    """Compiles the conditions of one query, and the paths in them."""
 
     def __init__(self, rows: RowJoins) -> None:
         self.rows = rows
+        self._subqueries = 0
         self.paths = PathCompiler(rows, self.condition)
 
     def condition(self, condition: syntax.Condition, join: Join, context: NodeSet | None) -> sql.Condition:
@@ -41,7 +46,7 @@ class ConditionCompiler:
 
     def _existence(self, path: syntax.PathExpression, join: Join, context: NodeSet | None) -> sql.Condition:
         found = self.paths.path(path, join.inside(), context)
-        return any_match([self.rows.present(after, nodes) for after, nodes in found])
+        return self._some_match([self.rows.present(after, nodes) for after, nodes in found])
 
     def _comparison(
         self,
@@ -72,13 +77,13 @@ class ConditionCompiler:
                 continue
             for after, second in self._operand(right, before, context):
                 joins.append(after.having(sql.Compare(operator, first, second)))
-        return any_match(joins)
+        return self._some_match(joins)
 
     def _same(self, left: syntax.Operand, right: syntax.Operand, join: Join, context: NodeSet | None) -> sql.Condition:
         """Whether two values, each of which may be absent, are the same."""
         after, first = self._value_or_null(left, join.inside(), context)
         after, second = self._value_or_null(right, after, context)
-        return any_match([after.having(sql.Same(first, second))])
+        return self._some_match([after.having(sql.Same(first, second))])
 
     def _value_or_null(
         self, operand: syntax.Operand, join: Join, context: NodeSet | None
@@ -130,3 +135,15 @@ class ConditionCompiler:
         if len(found) != 1 or argument.steps or found[0][0].sources:
             raise NotCompiledError("the tag of what is no variable of for is asked for")
         return unescaped_name(self.rows.name(found[0][1]))
+
+    def _some_match(self, joins: list[Join]) -> sql.Condition:
+        """Whether one of several inner joins has a match."""
+        if any(join == join.inside() for join in joins):
+            return sql.TRUE
+        self._subqueries += sum(bool(join.sources) for join in joins)
+        if self._subqueries > MOST_WAYS:
+            raise NotCompiledError(f"its conditions lead through the schema in over {MOST_WAYS} ways")
+        conditions = tuple(
+            sql.Exists(join.sources, sql.All(join.where)) if join.sources else sql.All(join.where) for join in joins
+        )
+        return conditions[0] if len(conditions) == 1 else sql.Some(conditions)

@@ -12,7 +12,7 @@ from heptox.store import sql
 
 
 class NotCompiledError(Exception):
-    """The query asks for something that the relations do not hold; it is interpreted, and this says why."""
+    """A query or rule asks for what the relations do not hold; it is interpreted, and this says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ Binding: TypeAlias = NodeSet | Let
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A join that is being made: what was joined, the column with the number of the document that is asked by itself,
-    the alias of its root's row if any.
+    """A join that is being made: what was joined, the number of the document that is asked by itself, or the column
+    with it, the alias of its root's row if any.
     """
 
     sources: tuple[sql.Source, ...] = ()
     where: tuple[sql.Condition, ...] = ()
-    document: sql.Column | None = None
+    document: sql.Column | sql.Integer | None = None
     root: str | None = None
     bindings: Mapping[str, Binding] = field(default_factory=dict)
 
@@ -72,11 +72,3 @@ Reached: TypeAlias = tuple[Join, NodeSet]
 def is_attribute(nodes: NodeSet) -> bool:
     """Whether nodes are attributes."""
     return nodes.path[-1:] != () and nodes.path[-1].startswith("@")
-
-
-def any_match(joins: list[Join]) -> sql.Condition:
-    """Whether one of several inner joins has a match."""
-    conditions = tuple(
-        sql.Exists(join.sources, sql.All(join.where)) if join.sources else sql.All(join.where) for join in joins
-    )
-    return conditions[0] if len(conditions) == 1 else sql.Some(conditions)

@@ -15,6 +15,8 @@ from heptox.store.row_joins import RowJoins
 
 MOST_MEMBERS: Final = 100
 """Ways in which the paths of one loop may lead through the schema; a query that has more is interpreted."""
+MOST_READINGS: Final = 5_000
+"""How often paths may be read for one query: what ``let`` binds is read again where it is used."""
 _STARTS: Final = {"/": NodeSet(None, frozenset()), syntax.COLLECTION: NodeSet(None, frozenset(), collected=True)}
 
 _Condition: TypeAlias = Callable[[syntax.Condition, Join, NodeSet | None], sql.Condition]
@@ -32,12 +34,16 @@ class PathCompiler:
     def __init__(self, rows: RowJoins, condition: _Condition) -> None:
         self.rows = rows
         self.ignores_white = False
+        self._readings = 0
         self._condition = condition
         self._catalogue = rows.catalogue
         self._tree = rows.catalogue.tree
 
     def path(self, path: syntax.PathExpression, join: Join, context: NodeSet | None = None) -> list[Reached]:
         """The places that a path leads to, each with the join that it is reached by."""
+        self._readings += 1
+        if self._readings > MOST_READINGS:
+            raise NotCompiledError(f"its paths are read over {MOST_READINGS:,} times")
         found: list[Reached] = []
         if path.start.startswith("$"):
             binding = join.bindings[path.start]

@@ -26,7 +26,7 @@ from heptox.store.evaluation import evaluate
 from heptox.store.joins import NotCompiledError
 from heptox.store.projection import needed
 from heptox.store.relations import Catalogue
-from heptox.store.sql import print_statement
+from heptox.store.sql import Statement, print_statement, subqueries
 from heptox.store.statement import MOST_SELECTS, Plan, planned
 from heptox.xml import Document
 
@@ -38,6 +38,10 @@ _MOST: Final[dict[str, tuple[tuple[type[syntax.Node], ...], int]]] = {
     "conditions joined by and": ((syntax.And,), 1_000),
 }
 """What a query that becomes a statement has at most: DuckDB plans 100 of its ``OR`` in a second, 10,000 in minutes."""
+MOST_SUBQUERIES: Final = 24
+"""Subqueries of one select: the time for planning grows with the fourth power of their number, and is 0.3 s here."""
+MOST_CHARACTERS: Final = 2**18
+"""Characters of a statement: planning takes a second for these."""
 _MISFIT: Final = "the document does not fit its schema"
 ROWS: Final = 4_096
 """How many rows of a statement come at a time."""
@@ -79,6 +83,8 @@ def _planned(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
     except NotCompiledError as error:
         return QueryPlan(expression, None, str(error))
     sql = print_statement(plan.statement) if plan.branches else None
+    if sql is not None and _is_long_planned(plan.statement, sql):
+        return QueryPlan(expression, None, "its statement is too large for the database to plan it soon")
     return QueryPlan(expression, plan, sql=sql, ignores_white=found.ignores_white)
 
 
@@ -90,6 +96,11 @@ def _refuse_large(expression: syntax.Expression) -> None:
             raise NotCompiledError(f"it has over {most:,} {what}")
     if isinstance(expression, syntax.Sequence) and len(expression.items) > MOST_SELECTS:
         raise NotCompiledError(f"it is a sequence of over {MOST_SELECTS} expressions")
+
+
+def _is_long_planned(statement: Statement, text: str) -> bool:
+    """Whether planning may take a database seconds, in which nothing interrupts it, and any amount of memory."""
+    return len(text) > MOST_CHARACTERS or any(subqueries(each) > MOST_SUBQUERIES for each in statement.selects)
 
 
 _remembered: Final = lru_cache(maxsize=64)(_planned)

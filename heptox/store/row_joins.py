@@ -61,7 +61,8 @@ class RowJoins:
         name = self._relation(nodes).column(nodes.path, part)
         assert alias is not None
         if name is None:
-            raise NotCompiledError(f"the relations do not hold the {part} of {'/'.join(nodes.path)}")
+            whole = (*min(nodes.stops), *nodes.path)
+            raise NotCompiledError(f"{'/'.join(whole) or 'the root'} is no column of the relations")
         return join, sql.Column(alias, name)
 
     def _relation(self, nodes: NodeSet) -> Relation:

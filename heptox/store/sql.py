@@ -7,7 +7,7 @@ Names are generated and never quoted. Strings are spelled without backslashes, w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Final, TypeAlias, TypeVar
 
@@ -41,6 +41,13 @@ class Double:
     """A number as ``xs:double``."""
 
     value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce:
+    """The first value that is not null."""
+
+    values: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +130,40 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class DerivedTable:
+    """The rows of a statement as a source."""
+
+    statement: Statement
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftJoin:
+    """A source whose columns are null where none of its rows meets the condition.
+
+    >>> names = DerivedTable(Statement((Select((Column("a", "c0"),), (Source("r1", "a"),), TRUE, distinct=True),)), "n")
+    >>> join = LeftJoin(names, Compare("=", Column("n", "k0"), Column("b", "c1")))
+    >>> value = Coalesce((Column("n", "k0"), String("")))
+    >>> print(print_statement(Statement((Select((value,), (Source("r2", "b"),), TRUE, (join,)),))))
+    SELECT coalesce(n.k0, '') AS k0
+    FROM r2 AS b
+    LEFT JOIN (SELECT DISTINCT a.c0 AS k0
+    FROM r1 AS a) AS n ON n.k0 = b.c1
+    """
+
+    source: Source | DerivedTable
+    on: Condition
+
+
+@dataclass(frozen=True, slots=True)
 class Select:
-    """Rows of columns ``k0``, ``k1``, ..., one for each expression."""
+    """Rows of columns ``k0``, ``k1``, ..., one for each expression; of equal rows one where they are ``distinct``."""
 
     columns: tuple[Expression, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[Source | DerivedTable, ...]
     where: Condition
+    joins: tuple[LeftJoin, ...] = ()
+    distinct: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +179,10 @@ class Statement:
     """The rows of all selects, which have columns of the same types, in order."""
 
     selects: tuple[Select, ...]
-    order: tuple[Key, ...]
+    order: tuple[Key, ...] = ()
 
 
-Expression: TypeAlias = Column | String | Integer | Double | AsDouble
+Expression: TypeAlias = Column | String | Integer | Double | Coalesce | AsDouble
 Condition: TypeAlias = Compare | IsNaN | Same | OneOf | NotNull | All | Some | Fails | Exists
 
 TRUE: Final = All()
@@ -157,30 +192,43 @@ _NAN: Final = "^[ \t\n\r]*(NaN)[ \t\n\r]*$"
 _NUMBER: Final = "^[ \t\n\r]*([+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF)[ \t\n\r]*$"
 
 
+def subqueries(select: Select) -> int:
+    """How many subqueries the condition of a select has, those in others included.
+
+    >>> inner = Exists((Source("r1", "a"),), TRUE)
+    >>> subqueries(Select((), (), Some((inner, Fails(Exists((Source("r2", "b"),), inner))))))
+    3
+    """
+    return sum(isinstance(part, Exists) for part in _parts(select.where))
+
+
 def used_columns(statement: Statement) -> dict[str, frozenset[str]]:
-    """The tables of a statement in which no alias stands for two tables, and the columns that it uses of each.
+    """The tables of a statement without derived tables, in which no alias stands for two tables, and the columns that
+    it uses of each.
 
     >>> select = Select((Column("a", "node"),), (Source("r1", "a"),), Compare("=", Column("a", "c0"), String("x")))
-    >>> {table: sorted(columns) for table, columns in used_columns(Statement((select,), ())).items()}
+    >>> {table: sorted(columns) for table, columns in used_columns(Statement((select,))).items()}
     {'r1': ['c0', 'node']}
     """
-    tables: dict[str, str] = {}
-    columns: set[Column] = set()
-    waiting: list[object] = [statement]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Source):
-            tables[part.alias] = part.table
-        elif isinstance(part, Column):
-            columns.add(part)
-        elif isinstance(part, tuple):
-            waiting.extend(part)
-        elif is_dataclass(part):
-            waiting.extend(getattr(part, each.name) for each in fields(part))
+    parts = list(_parts(statement))
+    tables = {part.alias: part.table for part in parts if isinstance(part, Source)}
+    columns = {part for part in parts if isinstance(part, Column)}
     used: dict[str, set[str]] = {table: set() for table in tables.values()}
     for column in columns:
         used[tables[column.source]].add(column.name)
     return {table: frozenset(names) for table, names in used.items()}
+
+
+def _parts(whole: object) -> Iterator[object]:
+    """All parts of a statement, or of a part of one."""
+    waiting = [whole]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting.extend(part)
+        elif is_dataclass(part):
+            yield part
+            waiting.extend(getattr(part, each.name) for each in fields(part))
 
 
 _Part = TypeVar("_Part")
@@ -231,11 +279,18 @@ def _select(select: Select) -> str:
     columns = ", ".join(f"{_expression(column)} AS k{place}" for place, column in enumerate(select.columns))
     where = "" if select.where == TRUE else f"\nWHERE {_top(select.where)}"
     source = f"\nFROM {_sources(select.sources)}" if select.sources else ""
-    return f"SELECT {columns}{source}{where}"
+    joins = "".join(f"\nLEFT JOIN {_source(join.source)} ON {_condition(join.on)}" for join in select.joins)
+    return f"SELECT {'DISTINCT ' if select.distinct else ''}{columns}{source}{joins}{where}"
 
 
-def _sources(sources: tuple[Source, ...]) -> str:
-    return ", ".join(f"{source.table} AS {source.alias}" for source in sources)
+def _sources(sources: tuple[Source | DerivedTable, ...]) -> str:
+    return ", ".join(map(_source, sources))
+
+
+def _source(source: Source | DerivedTable) -> str:
+    if isinstance(source, DerivedTable):
+        return f"({print_statement(source.statement)}) AS {source.alias}"
+    return f"{source.table} AS {source.alias}"
 
 
 def _expression(expression: Expression) -> str:
@@ -248,6 +303,8 @@ def _expression(expression: Expression) -> str:
             return f"CAST({'NULL' if number is None else number} AS BIGINT)"
         case Double(value):
             return f"CAST('{value!r}' AS DOUBLE)"
+        case Coalesce(values):
+            return f"coalesce({', '.join(map(_expression, values))})"
         case AsDouble(value):
             return f"TRY_CAST(regexp_extract({_expression(value)}, {print_string(_NUMBER)}, 1) AS DOUBLE)"
 

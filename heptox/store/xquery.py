@@ -166,7 +166,7 @@ class _Engine:
         """As :func:`evaluate_xquery`."""
         from saxonche import PySaxonApiError
 
-        bound = parameters(question)
+        bound = external_values(question)
         try:
             if question.together:
                 return self._together(question, bound)
@@ -253,14 +253,14 @@ _EXTERNAL: Final = re.compile(
 )
 
 
-def parameters(question: XQuery) -> dict[str, str]:
+def external_values(question: XQuery) -> dict[str, str]:
     """The values of external variables by the names by which Saxon knows them, ``{uri}local``.
 
     Raises :class:`GrammarError` (HX3008) for a value of a variable that is not declared as external.
 
     >>> text = "declare namespace p = 'urn:p'; declare variable $p:n external; $p:n"
-    >>> parameters(XQuery(text, (), bound=(("p:n", "1"),))) == parameters(XQuery(text, (), bound=(("Q{urn:p}n", "1"),)))
-    True
+    >>> [external_values(XQuery(text, (), bound=((name, "1"),))) for name in ("p:n", "Q{urn:p}n")]
+    [{'{urn:p}n': '1'}, {'{urn:p}n': '1'}]
     """
     namespaces = dict(_NAMESPACE.findall(question.text))
     known: dict[str, str] = {}

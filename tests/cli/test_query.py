@@ -82,11 +82,18 @@ def test_ones_own_peer_answers_any_xquery_over_its_own_documents(hospitals: Netw
     assert lines[3] == f"the answer is complete: {len(ended.out.splitlines())} items"
     assert [line.split("  ")[0] for line in lines[5:]] == [MONTREAL.name]
     assert heptox_ended("query", *at, "--hops", "0", "//Patient ! 1").out == "1\n"
+    external = "declare variable $n external; //Patient[Name = $n] ! string(Name)"
+    name = json.loads(names[0])
+    ended = heptox_ended("query", *at, "--hops", "0", "--bind", f"n={name}", external)
+    assert (ended.code, ended.out) == (0, f"{json.dumps(name)}\n")
     for arguments, code, message in (
         ((query,), 1, " HX3002 "),
         (("--hops", "1", query), 1, " HX3002 "),
         (("--hops", "0", "count(//Patient) +"), 1, "<text>:1:"),
         (("--hops", "0", "count(//Patient) div 0"), 1, "<text>:1:7: HX6017 FOAR0001: "),
+        (("--hops", "0", "--bind", "m=1", external), 1, "HX3008 the query declares no external variable $m"),
+        (("--hops", "0", "--bind", "n=1", "//Patient"), 1, "HX3008 the query declares no external variable $n"),
+        (("--bind", "n=1", external), 2, "--bind goes with --hops 0"),
         (("--hops", "0", "--timeout", "1", "declare function local:f($n) { local:f($n) }; local:f(1)"), 3, "HX6018"),
     ):
         ended = heptox_ended("query", *at, *arguments)

@@ -19,13 +19,13 @@ from tests.peer.whole_peers import Peer, new_peer, peers_at_work
 from tests.support.budget import usually
 
 DEADLINE: Final = 400.0
-PEERS: Final = 16
+PEERS: Final = usually(10, 16)
 MORE: Final = 8
 """Acquaintances beyond those that connect all: so there are cycles."""
 PUBLISHERS: Final = 5
-PUBLICATIONS: Final = 60
-SUBSCRIPTIONS: Final = 24
-CHANGES: Final = 16
+PUBLICATIONS: Final = usually(30, 60)
+SUBSCRIPTIONS: Final = usually(16, 24)
+CHANGES: Final = usually(10, 16)
 DOCUMENTS: Final = {
     "left": [
         "<a/>",

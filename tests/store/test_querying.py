@@ -197,6 +197,29 @@ def test_answers_together_are_saxons(expression: Expression, graph: SchemaGraph,
     assert frozenset(evaluate(expression, map(parse_document, documents))) == expected
 
 
+PLANNED_FOR_LONG: Final = {
+    "subqueries in subqueries": "//*[//*[//*[//* = 'pen']]]",
+    "subqueries beside each other": f"//item[{' or '.join(['. = //*/@*'] * 12)}]",
+    "loops": f"({', '.join(['//item/name'] * 301)})",
+    "loops in loops": "".join(f"for $l{level} in /shop/* return (" for level in range(6)) + "//title" + ")" * 6,
+    "what is bound again and again": "let $b0 := //item "
+    + " ".join(f"let $b{level + 1} := //item[@id = $b{level}/@id or @of = $b{level}/@id]" for level in range(7))
+    + " for $i in $b7 return $i",
+    "literals": "//item/name[" + " or ".join(map(". = '{}'".format, range(6_000))) + " or . = 'pen']",
+}
+
+
+@pytest.mark.parametrize("text", PLANNED_FOR_LONG.values(), ids=PLANNED_FOR_LONG)
+def test_what_a_database_would_plan_for_long_is_interpreted(text: str) -> None:
+    """Planning is not interrupted: three predicates in each other took 10 GB, and minutes beyond the deadline."""
+    expression = parse_query(text)
+    with Store.open(None, SHOP) as store:
+        store.load("one", FIRST.encode())
+        plan = plan_query(expression, store.catalogue)
+        assert plan.plan is None, len(plan.sql or "")
+        assert frozenset(query(store, plan)) == saxon.answer_set(print_query(expression), FIRST)
+
+
 def test_documents_that_are_interpreted_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heptox.store.querying.MOST_IN_MEMORY", len(SECOND) + 10)
     stated, not_stated = (parse_query(text) for text in ("collection()//item/name", "collection()//note/b"))

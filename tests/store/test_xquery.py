@@ -7,7 +7,7 @@ import pytest
 from heptox.errors import GrammarError, StoreError
 from heptox.grammar import parse_query
 from heptox.store import XQuery, clearer_error
-from heptox.store.xquery import MOST_AT_ONCE, error_of, parameters
+from heptox.store.xquery import MOST_AT_ONCE, error_of, external_values
 
 BASE = "http://query.invalid/"
 
@@ -62,10 +62,10 @@ def test_values_are_for_external_variables_that_are_declared() -> None:
     text = """declare namespace p = "urn:p"; declare(: c :)variable $a external; declare variable $b := 1;
         declare %private variable $p:n as xs:string external := "x"; declare variable $Q{urn:q}m external; 1"""
     bound = (("a", "1"), ("p:n", "2"), ("Q{urn:q}m", "3"))
-    assert parameters(XQuery(text, (), bound=bound)) == {"a": "1", "{urn:p}n": "2", "{urn:q}m": "3"}
+    assert external_values(XQuery(text, (), bound=bound)) == {"a": "1", "{urn:p}n": "2", "{urn:q}m": "3"}
     for name in ("b", "n", "q:m", "Q{urn:p}m"):
         with pytest.raises(GrammarError, match="HX3008 the query declares no external variable "):
-            parameters(XQuery(text, (), bound=((name, "1"),)))
+            external_values(XQuery(text, (), bound=((name, "1"),)))
 
 
 def test_documents_that_are_too_large_are_not_evaluated() -> None:

@@ -53,7 +53,7 @@ from heptox.peer.wire.offers import PROTOCOL
 from heptox.peer.wire.standing import Side
 from heptox.peer.wire.transport import OLD_FEED, Transport
 from heptox.schema import SchemaTree
-from heptox.store import Store, XQuery
+from heptox.store import Store, XQuery, external_values
 
 
 @dataclass(slots=True)
@@ -326,6 +326,8 @@ class PeerService:
         settings = self.folder.settings
         hops = settings.hops if question.hops is None else question.hops
         seconds = settings.timeout if question.timeout is None else question.timeout
+        bound = tuple(question.bind.items())
+        asked = XQuery(question.query, (), question.file, bound, characters=settings.budget)
         try:
             expression = await trio.to_thread.run_sync(
                 read_query, question.query, question.file, abandon_on_cancel=True
@@ -333,8 +335,8 @@ class PeerService:
         except GrammarError as error:
             if hops != 0:
                 raise
-            asked = XQuery(question.query, (), question.file, characters=settings.budget)
             return self._own.ask(query, asked, error, seconds=seconds, explain=question.explain)
+        external_values(asked)  # the fragment has no external variables
         await trio.to_thread.run_sync(
             check_names, expression, SchemaTree(self.schema), *self.worded(), abandon_on_cancel=True
         )

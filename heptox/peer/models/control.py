@@ -46,13 +46,16 @@ class Exact(BaseModel):
 
 
 class QuestionRequest(Exact):
-    """A query to ask; ``timeout`` in seconds; ``timeout`` and ``hops`` are the peer's own unless given."""
+    """A query to ask; ``timeout`` in seconds; ``timeout`` and ``hops`` are the peer's own unless given; ``bind`` gives
+    external variables values.
+    """
 
     query: Annotated[str, Field(examples=["//Patient/Name"])]
     file: str | None = None
     timeout: Annotated[StrictFloat, Field(allow_inf_nan=False)] | None = None
     hops: StrictInt | None = None
     explain: StrictBool = False
+    bind: dict[str, str] = Field(default_factory=dict)
 
 
 class AcquaintanceRequest(Exact):
