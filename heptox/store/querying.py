@@ -27,21 +27,21 @@ from heptox.store.joins import NotCompiledError
 from heptox.store.projection import needed
 from heptox.store.relations import Catalogue
 from heptox.store.sql import Statement, print_statement, subqueries
-from heptox.store.statement import MOST_SELECTS, Plan, planned
+from heptox.store.statement import Plan, planned
 from heptox.xml import Document
 
 CHECK_SECONDS: Final = 0.05
 """How often it is asked, while a statement runs, whether anybody still wants the answer."""
+MOST_SUBQUERIES: Final = 24
+"""Subqueries of one select: the time for planning grows with the fourth power of their number, and is 0.3 s here."""
+MOST_CHARACTERS: Final = 2**18
+"""Characters of a statement: planning takes a second for these."""
 _MOST: Final[dict[str, tuple[tuple[type[syntax.Node], ...], int]]] = {
     "variables": ((syntax.For, syntax.Let), 500),
     "conditions joined by or": ((syntax.Or,), 100),
     "conditions joined by and": ((syntax.And,), 1_000),
 }
 """What a query that becomes a statement has at most: DuckDB plans 100 of its ``OR`` in a second, 10,000 in minutes."""
-MOST_SUBQUERIES: Final = 24
-"""Subqueries of one select: the time for planning grows with the fourth power of their number, and is 0.3 s here."""
-MOST_CHARACTERS: Final = 2**18
-"""Characters of a statement: planning takes a second for these."""
 _MISFIT: Final = "the document does not fit its schema"
 ROWS: Final = 4_096
 """How many rows of a statement come at a time."""
@@ -88,19 +88,17 @@ def _planned(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
     return QueryPlan(expression, plan, sql=sql, ignores_white=found.ignores_white)
 
 
+def _is_long_planned(statement: Statement, text: str) -> bool:
+    """Whether planning may take a database seconds, in which nothing interrupts it, and any amount of memory."""
+    return len(text) > MOST_CHARACTERS or any(subqueries(each) > MOST_SUBQUERIES for each in statement.selects)
+
+
 def _refuse_large(expression: syntax.Expression) -> None:
     """Raise :class:`NotCompiledError` where planning would take seconds: nothing ends it, here and in the database."""
     kinds = Counter(map(type, syntax.nodes(expression)))
     for what, (counted, most) in _MOST.items():
         if sum(kinds[kind] for kind in counted) > most:
             raise NotCompiledError(f"it has over {most:,} {what}")
-    if isinstance(expression, syntax.Sequence) and len(expression.items) > MOST_SELECTS:
-        raise NotCompiledError(f"it is a sequence of over {MOST_SELECTS} expressions")
-
-
-def _is_long_planned(statement: Statement, text: str) -> bool:
-    """Whether planning may take a database seconds, in which nothing interrupts it, and any amount of memory."""
-    return len(text) > MOST_CHARACTERS or any(subqueries(each) > MOST_SUBQUERIES for each in statement.selects)
 
 
 _remembered: Final = lru_cache(maxsize=64)(_planned)

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final, TypeVar
 
 from heptox.store import sql
 from heptox.store.joins import NotCompiledError
 from heptox.store.plan import Block, Member
 
-MOST_SELECTS: Final = 500
-"""Selects of a statement: DuckDB plans 500 in a tenth of a second, 4,000 in ten."""
 MOST_SOURCES: Final = 100
 """Relations that a select joins: DuckDB plans 100 in a second, 200 in ten."""
 MOST_COLUMNS: Final = 2_000
@@ -68,10 +65,7 @@ def planned(blocks: Sequence[Block]) -> Plan:
 
     Raises :class:`NotCompiledError` where its statement would be too large: it is planned in a step that nothing ends.
     """
-    found = (branch for turn, block in enumerate(blocks) for branch in _branches(block, (turn,), ()))
-    branches = tuple(islice(found, MOST_SELECTS + 1))
-    if len(branches) > MOST_SELECTS:
-        raise NotCompiledError(f"its statement has over {MOST_SELECTS} selects")
+    branches = tuple(branch for turn, block in enumerate(blocks) for branch in _branches(block, (turn,), ()))
     if any(len(branch.member.sources) > MOST_SOURCES for branch in branches):
         raise NotCompiledError(f"its statement joins over {MOST_SOURCES} relations")
     texts = max((len(branch.member.texts) for branch in branches), default=0)
