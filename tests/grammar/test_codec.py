@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import count
 
 import pytest
 from hypothesis import given, strategies as st
@@ -62,3 +64,26 @@ def test_endless_nesting_is_refused() -> None:
 def test_what_no_text_says_is_refused(value: object) -> None:
     with pytest.raises(GrammarError, match="HX3049"):
         decode_query(value)
+
+
+def test_reading_ends_when_nobody_waits() -> None:
+    """At each node, token and part: a large tree took a thread for minutes."""
+    tree = ["Sequence", [["StringLiteral", "a"]] * 5000]
+    calls = count(1)
+
+    def counted() -> None:
+        next(calls)
+
+    decode_query(tree, counted)
+    whole = next(calls)
+    assert whole > 3 * 5000
+    for last in (1, whole // 3, whole - 2):
+        calls = count(1)
+
+        def check(calls: Iterator[int] = calls, last: int = last) -> None:
+            if next(calls) >= last:
+                raise TimeoutError
+
+        with pytest.raises(TimeoutError):
+            decode_query(tree, check)
+        assert next(calls) == last + 1

@@ -205,6 +205,8 @@ PLANNED_FOR_LONG: Final = {
     "what is bound again and again": "let $b0 := //item "
     + " ".join(f"let $b{level + 1} := //item[@id = $b{level}/@id or @of = $b{level}/@id]" for level in range(7))
     + " for $i in $b7 return $i",
+    "alternatives": "//item[" + " and ".join(["(name = 'pen' or name)"] * 101) + "]/name",
+    "variables": " ".join(f"let $b{number} := //item" for number in range(501)) + " return $b500/name",
     "literals": "//item/name[" + " or ".join(map(". = '{}'".format, range(6_000))) + " or . = 'pen']",
 }
 
