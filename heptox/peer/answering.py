@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Hashable, Mapping as Table
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Hashable, Iterator, Mapping as Table
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -37,6 +37,8 @@ from heptox.translate import Direction
 
 LOG: Final = logging.getLogger(__name__)
 BATCH_ITEMS: Final = 256
+BATCH_CHARACTERS: Final = 2**20
+"""Characters of items after which a batch ends before it has so many: all of a batch are held at a time."""
 """Items that one turn of a worker thread brings at most."""
 TRANSLATIONS: Final = 2
 """Translations that run at once for the own user, and for one neighbour."""
@@ -219,10 +221,18 @@ class _Batches:
         """The next items; none when there are no more, or when nobody wants them."""
         with self._busy:
             try:
-                return () if self._stop.is_set() else tuple(islice(self._items, BATCH_ITEMS))
+                return () if self._stop.is_set() else tuple(self._batch())
             finally:
                 if self._stop.is_set():
                     self._items.close()
+
+    def _batch(self) -> Iterator[str]:
+        size = 0
+        for item in islice(self._items, BATCH_ITEMS):
+            yield item
+            size += len(item)
+            if size > BATCH_CHARACTERS:
+                return
 
     def close(self) -> None:
         """Nobody wants any more: a thread that is at them, or begins only now, sees that."""

@@ -134,7 +134,7 @@ class ConditionCompiler:
         found = self.paths.path(argument, join.inside())
         if len(found) != 1 or argument.steps or found[0][0].sources:
             raise NotCompiledError("the tag of what is no variable of for is asked for")
-        return unescaped_name(self.rows.name(found[0][1]))
+        return unescaped_name(self.rows.name(found[0][1]).removeprefix("@"))
 
     def _some_match(self, joins: list[Join]) -> sql.Condition:
         """Whether one of several inner joins has a match."""
