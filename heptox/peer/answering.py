@@ -37,9 +37,9 @@ from heptox.translate import Direction
 
 LOG: Final = logging.getLogger(__name__)
 BATCH_ITEMS: Final = 256
-BATCH_CHARACTERS: Final = 2**20
-"""Characters of items after which a batch ends before it has so many: all of a batch are held at a time."""
 """Items that one turn of a worker thread brings at most."""
+BATCH_CHARACTERS: Final = 2**20
+"""Characters of items after which a turn ends before that: all that it brings is held at a time."""
 TRANSLATIONS: Final = 2
 """Translations that run at once for the own user, and for one neighbour."""
 FOR_ONE: Final = 8

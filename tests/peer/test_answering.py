@@ -74,6 +74,23 @@ def test_an_evaluation_holds_no_more_than_the_budget_of_its_query(query: str, do
 
 
 @pytest.mark.parametrize("document", [VALID, ODD])
+def test_large_items_come_one_after_the_other(document: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of a batch are held at a time: 256 items of megabytes would be gigabytes."""
+    monkeypatch.setattr(module, "BATCH_CHARACTERS", 20)
+
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            store.load("one", document)
+            answering = Answering(1, store)
+            body = encode_query(parse_query("for $a in //a return <s>{$a}{$a}</s>"))
+            sizes = [len(batch) async for batch in answering.evaluate("q", body, (), 10**6)]
+            assert sizes == [1] * 300
+            await answering.ended()
+
+    run(test)
+
+
+@pytest.mark.parametrize("document", [VALID, ODD])
 def test_a_small_budget_is_enough_to_work_with(document: bytes) -> None:
     assert items("for $a in //a order by $a/b return $a", 1, document) == 300
     assert items(ORDERED, 64 * LEAST_HELD, document) == 300 * 300
