@@ -19,7 +19,8 @@ class Allowance:
 
     ``values`` are those of the tuples that wait to be put in order, by ``order by`` or because a join is evaluated in
     another order than it is written: one for each node that a variable stands for, and one for each key; each takes
-    about :data:`VALUE_BYTES`. ``characters`` are those of the items that constructors are making, and of keys.
+    about :data:`VALUE_BYTES`. ``characters`` are those of the items that constructors are making, of keys,
+    and of values that are compared again and again.
 
     Unless given, they are about 640 MB, and 128 million characters.
     """
@@ -42,7 +43,7 @@ class MemoryUse:
         self.values = 0
         self.characters = 0
 
-    def share(self, part: syntax.Expression) -> Share:
+    def share(self, part: syntax.Node) -> Share:
         """What a part of the query holds, let go when the block ends."""
         return Share(self, part)
 
@@ -52,7 +53,7 @@ class Share:
 
     __slots__ = ("_characters", "_held", "_part", "_values")
 
-    def __init__(self, held: MemoryUse, part: syntax.Expression) -> None:
+    def __init__(self, held: MemoryUse, part: syntax.Node) -> None:
         self._held = held
         self._part = part
         self._values = 0

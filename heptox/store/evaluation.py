@@ -245,8 +245,13 @@ class _Evaluation(Construction[Bindings]):
     def _compared_values(self, operand: syntax.Operand, bindings: Bindings, context: Node | None) -> Collection[str]:
         """The values of an operand for a comparison; a set, made once, if they are the same everywhere in the query."""
         if self._analysis.fixed(operand):
-            return self._keep("values", operand, lambda: frozenset(self._values(operand, {}, None)))
+            return self._keep("values", operand, lambda: self._fixed_values(operand))
         return self._values(operand, bindings, context)
+
+    def _fixed_values(self, operand: syntax.Operand) -> frozenset[str]:
+        """The values of an operand, which are held from now on."""
+        share = self._held.share(operand)
+        return frozenset(map(share.write, frozenset(self._values(operand, {}, None))))
 
     def _values(self, operand: syntax.Operand, bindings: Bindings, context: Node | None = None) -> Collection[str]:
         """The atomic values of an operand that is no number, in order."""
