@@ -15,7 +15,7 @@ from heptox.store.allowance import VALUE_BYTES, Allowance
 from heptox.store.evaluation import evaluate
 from heptox.store.hiding import Hiding, hidden_path, hidden_path_fault
 from heptox.store.joins import Join, NodeSet, NotCompiledError
-from heptox.store.relations import Catalogue, Part
+from heptox.store.relations import Catalogue, Part, Relation
 from heptox.store.row_joins import RowJoins
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ __all__ = [
     "Part",
     "QueryPlan",
     "ReadDocument",
+    "Relation",
     "RowJoins",
     "Store",
     "StoredDocument",

@@ -99,7 +99,7 @@ SESSION = """
 """
 """All that is done in a session of the cluster, in one: to start a session and its executors takes the longest."""
 
-PLAN: Final[dict[str, Any]] = {"peers": 8, "schemas": 3, "hops": 2, "people": 2, "queries": ["Q1"], "loss": 0.02}
+PLAN: Final[dict[str, Any]] = {"peers": 8, "schemas": 3, "hops": 2, "people": 2, "queries": ["Q1", "Q5"], "loss": 0.02}
 
 NO_EXECUTOR = """
     import sys
