@@ -1017,9 +1017,9 @@ def test_a_query_that_arrives_is_read_once(tmp_path: Path, monkeypatch: pytest.M
     """For the audit log, what is hidden, the evaluation, and each neighbour that it is translated for."""
     read: list[object] = []
 
-    def counting(body: Any) -> Expression:
+    def counting(body: Any, *more: Any) -> Expression:
         read.append(body)
-        return decode_query(body)
+        return decode_query(body, *more)
 
     monkeypatch.setattr(translating, "decode_query", counting)
     text = f'//Patient[Name = "{tmp_path.name} of this test"]/Name'
