@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from importlib import import_module
+from pkgutil import walk_packages
 from typing import Final
 
+import heptox
 from tools.console import ROOT
 
 PAGE: Final = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -45,3 +47,10 @@ def test_every_function_of_the_walks_exists() -> None:
             for part in parts[length:]:
                 found = getattr(found, part)
             break
+
+
+def test_every_module_finds_what_it_imports() -> None:
+    """A front door that loads its names later gives any name to who checks types."""
+    for module in walk_packages(heptox.__path__, "heptox."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)

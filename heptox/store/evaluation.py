@@ -250,8 +250,10 @@ class _Evaluation(Construction[Bindings]):
 
     def _fixed_values(self, operand: syntax.Operand) -> frozenset[str]:
         """The values of an operand, which are held from now on."""
-        share = self._held.share(operand)
-        return frozenset(map(share.write, frozenset(self._values(operand, {}, None))))
+        values, share = frozenset(self._values(operand, {}, None)), self._held.share(operand)
+        for value in values:
+            share.write(value)
+        return values
 
     def _values(self, operand: syntax.Operand, bindings: Bindings, context: Node | None = None) -> Collection[str]:
         """The atomic values of an operand that is no number, in order."""
