@@ -3,6 +3,9 @@
 VENV := .venv
 BIN := $(VENV)/bin
 
+RUN_TESTS = echo "seed $$seed: repeat with make $@ SEED=$$seed"; \
+	$(BIN)/python -m pytest --quiet -r s --hypothesis-seed=$$seed --numprocesses 4 --dist loadfile --no-loadscope-reorder
+
 # The tests start hundreds of processes, which would all compile every module where Python is told to keep no bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -19,14 +22,13 @@ demo: $(VENV)/.runtime ## three hospitals answer one query, live
 test: $(VENV)/.development ## everything: check, and the tests
 	@$(MAKE) --jobs 2 --no-print-directory check tests
 
-# tests/conftest.py says what runs in one process, and in which order.
+# Properties are tried on other examples for each commit, and on the same ones whenever that is tested again; what fails
+# is kept in .hypothesis and tried first. tests/conftest.py says what runs in one process, and in which order.
 tests: $(VENV)/.development ## the tests alone
-	$(BIN)/python -m pytest --quiet -r s --numprocesses 4 --dist loadfile --no-loadscope-reorder
+	@commit=$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0); seed=$${SEED:-$$((0x$$commit))}; $(RUN_TESTS)
 
-# Properties are tried on new examples, from a seed that is printed; what fails is kept in .hypothesis and tried first.
 test-long: $(VENV)/.development ## all tests, with three times the examples, new ones each time, and larger networks
-	@seed=$${SEED:-$$(date +%s)}; echo "seed $$seed: repeat with make test-long SEED=$$seed"; \
-	HEPTOX_TESTS=long $(BIN)/python -m pytest --quiet -r s --hypothesis-seed=$$seed --numprocesses 4 --dist loadfile --no-loadscope-reorder
+	@export HEPTOX_TESTS=long; seed=$${SEED:-$$(date +%s)}; $(RUN_TESTS)
 
 check: $(VENV)/.development ## format, lint, types, layers, generated pages
 	$(BIN)/ruff format --check --quiet .

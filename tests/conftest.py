@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from unittest import mock
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
@@ -18,16 +18,18 @@ from heptox.demo import Network, network
 from heptox.errors import InputError
 from tests.cluster.scripts import QUICK
 from tests.peer.daemons import starting
-from tests.support.budget import LONG, tries
+from tests.support.budget import tries
 from tests.support.shared import MISSING, tells_missing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The same examples in every run, however busy the machine; long runs look for new ones, and keep those that fail.
-settings.register_profile("same", derandomize=True, deadline=None, max_examples=tries(100))
-settings.register_profile("search", deadline=None, max_examples=tries(100), print_blob=True)
-settings.load_profile("search" if LONG else "same")
+# Whatever the examples, and however busy the machine.
+_UNHURRIED: Final = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
+settings.register_profile(
+    "search", deadline=None, max_examples=tries(100), print_blob=True, suppress_health_check=_UNHURRIED
+)
+settings.load_profile("search")
 
 _SPARK: Final = (
     "tests/cli/test_emulate.py",  # starts Spark itself, which it cannot where others share a session
