@@ -236,7 +236,7 @@ CODES: Final[dict[str, str]] = {
     "HX6003": "values of a comparison or an order have no common type",
     "HX6004": "several values where one is needed",
     "HX6005": "constructor makes no element",
-    "HX6006": "too many tuples to put in order",
+    "HX6006": "too many tuples to put in order, or nodes that paths keep",
     "HX6007": "too long an item",
     "HX6008": "document is too large to be read into memory",
     "HX6009": "statement cannot be carried out",

@@ -11,6 +11,8 @@ from heptox.grammar import syntax
 
 VALUE_BYTES: Final = 128
 """What one value of a tuple takes up, about."""
+NODE_BYTES: Final = 8
+"""What a node takes up in a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +21,9 @@ class Allowance:
 
     ``values`` are those of the tuples that wait to be put in order, by ``order by`` or because a join is evaluated in
     another order than it is written: one for each node that a variable stands for, and one for each key; each takes
-    about :data:`VALUE_BYTES`. ``characters`` are those of the items that constructors are making, of keys,
-    and of values that are compared again and again.
+    about :data:`VALUE_BYTES`. Lists of nodes that are looked through again and again count by their bytes.
+    ``characters`` are those of the items that constructors are making, of keys, and of values that are compared again
+    and again.
 
     Unless given, they are about 640 MB, and 128 million characters.
     """
@@ -73,7 +76,7 @@ class Share:
         allowed = self._held.allowance.values
         if self._held.values > allowed:
             raise self._error(
-                "HX6006", f"more than {allowed} values wait to be put in order", "fewer tuples: join what for binds"
+                "HX6006", f"more than {allowed} values would be held at once", "fewer tuples: join what for binds"
             )
 
     def write(self, text: str) -> str:

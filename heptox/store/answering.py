@@ -70,11 +70,11 @@ class Assembly(Construction[_Match]):
         except NotColumnarError:
             yield from self._one_by_one(row for batch in batches for row in _rows(batch))
             return
-        for batch in batches:
+        for part in chain.from_iterable(map(columns.parts, batches)):
             try:
-                yield columns.answers(batch)
+                yield columns.answers(part)
             except NotColumnarError:
-                yield from self._one_by_one(_rows(batch))
+                yield from self._one_by_one(_rows(part))
 
     def _one_by_one(self, rows: Iterator[Row]) -> Iterator[Portion]:
         for match in self._matches(rows):

@@ -7,7 +7,7 @@ at without any match.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, TypeAlias
@@ -39,7 +39,7 @@ Read: TypeAlias = Callable[[int, int, int], str]
 """Reads the text of a document, by its number, from one place to before another."""
 
 MOST_READ: Final = 1 << 24
-"""How many bytes of documents are read at once."""
+"""How many bytes of documents are read, and of items made, at once, about."""
 FEW: Final = 64
 """Rows that take less time one after the other than column by column."""
 _STRING: Final = pa.large_string()
@@ -104,12 +104,32 @@ class Columns:
         types = [pa.int64(), pa.int32(), *[_STRING] * plan.texts, *[pa.int64()] * plan.offsets]
         nothing = _batch(types)
         self._width = max((len(self._serialised(branch, nothing)) for branch in plan.branches), default=0)
+        templates = [branch.member.template for branch in plan.branches]
+        self._constant = max(map(_constant_characters, templates), default=0)
+        self._copies = max(map(_copies, templates), default=0)
+
+    def parts(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Rows, fewer at a time where their items are long."""
+        waiting = [rows]
+        while waiting:
+            part = waiting.pop()
+            half = len(part) // 2
+            if half < FEW or self._made(part) <= MOST_READ:
+                yield part
+            else:
+                waiting += [part.slice(half), part.slice(0, half)]
+
+    def _made(self, rows: pa.RecordBatch) -> int:
+        """How many bytes the items of rows have, about; elements that are read in documents aside."""
+        return len(rows) * self._constant + int(rows.nbytes) * self._copies
 
     def answers(self, rows: pa.RecordBatch) -> Portion:
         """The serialised items of rows, in order.
 
-        Raises :class:`NotColumnarError` when an item is too long, or too much is to be read for these rows.
+        Raises :class:`NotColumnarError` when an item is too long, or too much is to be made or read for these rows.
         """
+        if self._made(rows) > MOST_READ:
+            raise NotColumnarError
         branches = _numbers(rows.column(0))
         found: list[Texts] = []
         keys = []
@@ -256,6 +276,22 @@ class _Matches:
 
     def _constant(self, value: str) -> Texts:
         return pa.repeat(pa.scalar(value, _STRING), self._count)
+
+
+def _constant_characters(template: syntax.Expression) -> int:
+    """Characters that a template adds to each of its items, at most."""
+    count = 0
+    for node in syntax.nodes(template):
+        names: tuple[str, ...] = type(node).__match_args__
+        for value in (getattr(node, name) for name in names):
+            parts = value if isinstance(value, tuple) else (value,)
+            count += sum(len(part) for part in parts if isinstance(part, str))
+    return 2 * count  # the name of an element is written twice
+
+
+def _copies(template: syntax.Expression) -> int:
+    """How often a template may have the value of each column."""
+    return sum(isinstance(node, syntax.PathExpression) for node in syntax.nodes(template))
 
 
 # -- texts ---------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import TypeAlias, TypeVar
 from heptox.checks import Check
 from heptox.grammar import syntax
 from heptox.pattern import COMPARE, Numeric, Operator, double, flipped, literal
-from heptox.store.allowance import Allowance, MemoryUse, Share
+from heptox.store.allowance import NODE_BYTES, VALUE_BYTES, Allowance, MemoryUse, Share
 from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
 from heptox.store.index import ATTRIBUTE, TEXT, DocumentIndex, index_of
 from heptox.store.items import AttributeItem, Construction, Item, TextItem, error
@@ -52,7 +52,7 @@ def evaluate(
 
     Raises :class:`StoreError`, with the position of the construct in the query: HX6003 a string compared with a number,
     HX6004 several values for a key of ``order by``, a tag or ``number()``, HX6005 an attribute after content or twice,
-    HX6006 more tuples to put in order than allowed, HX6007 a longer item.
+    HX6006 more tuples to put in order, or nodes to keep, than allowed, HX6007 a longer item.
 
     >>> from heptox.grammar import parse_query
     >>> from heptox.xml import parse_document
@@ -288,12 +288,19 @@ class _Evaluation(Construction[Bindings]):
             return self._walk(nodes, steps, bindings)
         first = next((place for place, step in enumerate(steps) if step.depends), len(steps))
         if first == len(steps):
-            return self._keep("path", path, lambda: self._walk(documents, steps, {}))
+            return self._keep("path", path, lambda: self._listed(self._walk(documents, steps, {}), path))
         depending = steps[first]
         candidates = self._keep(
-            "candidates", depending, lambda: self._matched(self._walk(documents, steps[:first], {}), depending)
+            "candidates",
+            depending,
+            lambda: self._listed(self._matched(self._walk(documents, steps[:first], {}), depending), path),
         )
         return self._walk(self._filtered(candidates, depending, bindings, kept=True), steps[first + 1 :], bindings)
+
+    def _listed(self, nodes: list[Node], part: syntax.Node) -> list[Node]:
+        """Nodes that are held from now on."""
+        self._held.share(part).hold(len(nodes) * NODE_BYTES // VALUE_BYTES)
+        return nodes
 
     def _walk(self, nodes: list[Node], steps: tuple[PlannedStep, ...], bindings: Bindings) -> list[Node]:
         for step in steps:
@@ -329,7 +336,7 @@ class _Evaluation(Construction[Bindings]):
             below, other = step.lookup.below, step.lookup.other
             wanted = self._compared_values(other, bindings, None)
             if kept:
-                table = self._keep("table", step, lambda: self._table(nodes, below))
+                table = self._keep("table", step, lambda: self._table(nodes, below, step.step))
                 nodes = sorted({node for value in set(wanted) for node in table.get(value, ())})
             else:
                 nodes = [node for node in nodes if _strings_compare("=", self._values(below, {}, node), wanted)]
@@ -337,12 +344,17 @@ class _Evaluation(Construction[Bindings]):
             nodes = [node for node in nodes if self._holds(predicate, bindings, node)]
         return nodes
 
-    def _table(self, nodes: list[Node], below: syntax.Operand) -> dict[str, list[Node]]:
+    def _table(self, nodes: list[Node], below: syntax.Operand, part: syntax.Node) -> dict[str, list[Node]]:
+        """The nodes by their values, which are held from now on."""
         table: dict[str, list[Node]] = {}
+        share = self._held.share(part)
         for node in nodes:
             self._tick()
             for value in self._values(below, {}, node):
-                table.setdefault(value, []).append(node)
+                if value not in table:
+                    table[share.write(value)] = []
+                    share.hold(1)
+                table[value].append(node)
         return table
 
 

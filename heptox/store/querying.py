@@ -43,7 +43,7 @@ _MOST: Final[dict[str, tuple[tuple[type[syntax.Node], ...], int]]] = {
 }
 """What a query that becomes a statement has at most: DuckDB plans 100 of its ``OR`` in a second, 10,000 in minutes."""
 _MISFIT: Final = "the document does not fit its schema"
-ROWS: Final = 4_096
+ROWS: Final = 2_048
 """How many rows of a statement come at a time."""
 
 

@@ -67,7 +67,7 @@ def items_of(body: Body, budget: int, document: bytes) -> list[str]:
 
 @pytest.mark.parametrize(
     ("query", "document", "code"),
-    [(ORDERED, ODD, "HX6006"), (AGAIN, ODD, "HX6007"), (LARGE, ODD, "HX6007"), (LARGE, VALID, "HX6007")],
+    [(ORDERED, ODD, "HX6006"), (AGAIN, ODD, "HX6006"), (LARGE, ODD, "HX6007"), (LARGE, VALID, "HX6007")],
 )
 def test_an_evaluation_holds_no_more_than_the_budget_of_its_query(query: str, document: bytes, code: str) -> None:
     with pytest.raises(StoreError) as error:

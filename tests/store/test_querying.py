@@ -9,6 +9,7 @@ from random import Random
 from threading import Event, Thread
 from typing import Final
 
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
@@ -221,6 +222,33 @@ def test_what_a_database_would_plan_for_long_is_interpreted(text: str) -> None:
         plan = plan_query(expression, store.catalogue)
         assert plan.plan is None, len(plan.sql or "")
         assert frozenset(query(store, plan)) == saxon.answer_set(print_query(expression), FIRST)
+
+
+LONG: Final = "x" * 20_000
+MADE_LONG: Final = {
+    "a constant": f"for $i in //item return '{LONG}'",
+    "content": f"for $i in //item return <i>{{data($i/@id)}}{LONG}</i>",
+    "an attribute": f"for $i in //item return <i k='{LONG}'/>",
+    "a value many times": f"for $i in //item, $t in //title return <i>{'{$t}' * 20}</i>",
+}
+
+
+@pytest.mark.parametrize("text", MADE_LONG.values(), ids=MADE_LONG)
+def test_long_items_are_made_a_few_at_a_time(text: str) -> None:
+    """A query of 20,000 characters made 80 MB for each batch of rows."""
+    items = "".join(f"<item id='{number}'/>" for number in range(4_500))
+    given = f"<shop><title>{'t' * 1_000}</title>{items}</shop>"
+    expression = parse_query(text)
+    expected = evaluate(expression, [parse_document(given)])
+    with Store.open(None, SHOP) as store:
+        store.load("one", given.encode())
+        plan = plan_query(expression, store.catalogue)
+        assert plan.plan is not None
+        taken = pa.total_allocated_bytes()
+        for number, (item, wanted) in enumerate(zip(query(store, plan), expected, strict=True)):
+            assert item == wanted
+            if not number % 100:
+                assert pa.total_allocated_bytes() - taken < 48_000_000
 
 
 def test_documents_that_are_interpreted_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
