@@ -66,6 +66,13 @@ def test_what_no_text_says_is_refused(value: object) -> None:
         decode_query(value)
 
 
+def test_a_word_of_a_newer_peer_is_refused_by_name() -> None:
+    path = ["PathExpression", ".", [["Step", "child", ["b"], [], []]]]
+    step = ["Step", "descendant", ["a"], [["Comparison", "sounds-like\x1b", path, ["StringLiteral", "x"]]], []]
+    with pytest.raises(GrammarError, match=r"HX3049 encoded query at \S+: unknown sounds-like\\u001b$"):
+        decode_query(["PathExpression", "/", [step]])
+
+
 def test_reading_ends_when_nobody_waits() -> None:
     """At each node, token and part: a large tree took a thread for minutes."""
     tree = ["Sequence", [["StringLiteral", "a"]] * 5000]
