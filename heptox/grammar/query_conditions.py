@@ -208,7 +208,7 @@ class ConditionBuilder:
         if not isinstance(left, PathExpression | Data | TagValue) or not isinstance(right, StringLiteral):
             raise self.refusals.refused(call, f"{name}() of other than a path and a string", usual)
         if function.holds("", right.value):  # as XQuery takes what is absent
-            raise self.refusals.refused(call, f"{name}() that holds also where nothing is", "leave it out")
+            raise self.refusals.refused(call, f"{name}() that is true of what is absent", "leave it out")
         return Comparison(name, left, right, position=self.refusals.position(call))
 
     def _deep_equal_operand(self, part: Part, scope: Scope) -> PathExpression | Data | TagValue:

@@ -1,7 +1,7 @@
 """The operators by which queries compare values: of each what it means in Python, in SQL and in XQuery, in one table.
 
 A **sign** compares two values, of which either may be a path's, by their order. A **function** asks something of the
-one value of a path, and a string: ``starts-with($a/name, "A")`` would be one. It is false of the empty string and of
+one value of a path, and a string: ``starts-with($a/name, "A")``. It is false of the empty string and of
 what is absent, which XQuery takes for it.
 
 Whatever reads, prints, translates or evaluates comparisons looks an operator up here; a new function is a line of
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, TypeGuard, TypeVar
 
 Sign: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
-Operator: TypeAlias = Literal[Sign]
+Operator: TypeAlias = Literal[Sign, "starts-with"]
 
 _Either = TypeVar("_Either", Sign, Operator)
 _FLIPPED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -95,6 +95,7 @@ OPERATORS: Final[Mapping[Operator, ComparisonOperator]] = {
         ComparisonOperator("<=", operator.le, "{left} <= {right}", frozenset({_LESS, _EQUAL})),
         ComparisonOperator(">", operator.gt, "{left} > {right}", frozenset({_GREATER})),
         ComparisonOperator(">=", operator.ge, "{left} >= {right}", frozenset({_GREATER, _EQUAL})),
+        ComparisonOperator("starts-with", str.startswith, "substr({left}, 1, length({right})) = {right}"),
     )
 }
 """All operators by their names in XQuery."""

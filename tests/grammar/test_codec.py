@@ -17,7 +17,7 @@ QUERIES = [
     given
     for name in ("montreal-boston.source.xq", "montreal-boston.target.xq")
     for given, _ in cases(f"translate/{name}")
-] + ["//a[number(b) <= 2 and 5 > number(data(c))]"]
+] + ["//a[number(b) <= 2 and 5 > number(data(c))]", "//a[starts-with(b, 'x') or starts-with(data(@c), '(')]"]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["Data", "PathExpression", "Step", "$x"]),
     lambda inner: st.lists(inner, max_size=5),
