@@ -77,8 +77,8 @@ def exchange_stored(
         except NotCompiledError as reason:
             if report is not None:
                 report(str(reason))
-            whole = store.whole(doc, name, length, cursor, reader="its exchange", reason=str(reason))
-            yield write_document(exchange(mapping, whole, conflicts=conflicts).root)
+            text = store.whole(doc, name, length, cursor, reader="its exchange", reason=str(reason))
+            yield write_document(exchange(mapping, parse_document(text, name), conflicts=conflicts).root)
             return
         copies = _Copies(store, cursor, doc)
         if any(rule.body.stops for rule in plan.rules):

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
 from math import nan
-from typing import TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from heptox.checks import Check
 from heptox.grammar import syntax
@@ -26,9 +28,15 @@ from heptox.xml import Document, unescaped_name
 Node: TypeAlias = int
 """A node of the document, by its number in the index."""
 
+SORTED_AT_ONCE: Final = 8_192
+"""Rows that take some milliseconds to sort."""
+_BEFORE_TEXT: Final = "\0"
+"""No text begins with it."""
+
 Bindings: TypeAlias = Mapping[str, list[Node]]
 
 _Result = TypeVar("_Result")
+_Row = TypeVar("_Row")
 
 # -- evaluation ----------------------------------------------------------------------------------------------------
 
@@ -60,15 +68,28 @@ def evaluate(
     >>> list(evaluate(parse_query("for $p in //p where $p/n = 'Bob' return ($p/@id, <r>{$p/n}</r>)"), [hospital]))
     ['id="2"', '<r><n>Bob</n></r>']
     """
+    if any(syntax.collections(expression)):
+        indexes = iter([DocumentIndex(document.root for document in documents)])
+    else:
+        indexes = map(index_of, documents)
+    yield from evaluate_indexed(expression, indexes, check, allowance)
+
+
+def evaluate_indexed(
+    expression: syntax.Expression,
+    indexes: Iterable[DocumentIndex],
+    check: Check | None = None,
+    allowance: Allowance | None = None,
+) -> Iterator[str]:
+    """As :func:`evaluate`, on the index of each document, or of all those that ``collection()`` means."""
     analysis, allowance = Analysis(), allowance or Allowance()
-    if not any(syntax.collections(expression)):
-        for document in documents:
-            yield from _Evaluation(analysis, index_of(document), check, allowance).answers(expression)
-        return
-    index = DocumentIndex(document.root for document in documents)
-    for part in expression.items if isinstance(expression, syntax.Sequence) else (expression,):
-        for context in index.documents if syntax.has_context(part) else [0]:
-            yield from _Evaluation(analysis, index, check, allowance, context).answers(part)
+    together = any(syntax.collections(expression))
+    parts = expression.items if together and isinstance(expression, syntax.Sequence) else (expression,)
+    for index in indexes:
+        for part in parts:
+            for context in index.documents if not together or syntax.has_context(part) else [0]:
+                with MemoryUse(allowance) as held:
+                    yield from _Evaluation(analysis, index, check, held, context).answers(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +116,10 @@ class _Evaluation(Construction[Bindings]):
         analysis: Analysis,
         index: DocumentIndex,
         check: Check | None,
-        allowance: Allowance,
+        held: MemoryUse,
         context: Node = 0,
     ) -> None:
-        super().__init__(MemoryUse(allowance))
+        super().__init__(held)
         self._analysis = analysis
         self._index = index
         self._documents = {"/": [context], syntax.COLLECTION: index.documents}
@@ -115,6 +136,11 @@ class _Evaluation(Construction[Bindings]):
         self._ticks += 1
         if self._check is not None and not self._ticks & 63:
             self._check()
+
+    def _ticking(self, rows: Iterable[_Row]) -> Iterator[_Row]:
+        for row in rows:
+            self._tick()
+            yield row
 
     def _keep(self, what: str, part: object, make: Callable[[], _Result]) -> _Result:
         """What ``make`` makes of a part of the query, made once."""
@@ -149,7 +175,7 @@ class _Evaluation(Construction[Bindings]):
             if plan.order or flwor.order:
                 tuples = _holding(tuples, share)
             if plan.order:
-                tuples = iter(sorted(tuples, key=lambda bound: [bound[variable] for variable in plan.order]))
+                tuples = _sorted(tuples, lambda bound: [bound[variable] for variable in plan.order])
             if flwor.order:
                 tuples = self._ordered(flwor.order, tuples, share)
             for bound in tuples:
@@ -180,17 +206,20 @@ class _Evaluation(Construction[Bindings]):
         self, keys: tuple[syntax.OrderKey, ...], tuples: Iterable[Bindings], share: Share
     ) -> Iterator[Bindings]:
         """Stable, by code points, an absent key first."""
-        rows = [(bound, [self._order_value(key, bound, share) for key in keys]) for bound in tuples]
+        rows: Iterator[tuple[Bindings, list[str]]] = (
+            (bound, [self._order_value(key, bound, share) for key in keys]) for bound in tuples
+        )
         for place, key in reversed(list(enumerate(keys))):
-            rows.sort(key=lambda row, place=place: row[1][place], reverse=key.descending)  # type: ignore[misc]
+            rows = self._ticking(_sorted(rows, _key_at(place), descending=key.descending))
         return (bound for bound, _ in rows)
 
-    def _order_value(self, key: syntax.OrderKey, bindings: Bindings, share: Share) -> tuple[bool, str]:
+    def _order_value(self, key: syntax.OrderKey, bindings: Bindings, share: Share) -> str:
+        """The value of a key, which is before every other where there is none."""
         values = list(self._values(key.key, bindings))
         if len(values) > 1:
             raise error("HX6004", "a key of order by has several values", key, "order by a path with one value")
         share.hold(1)
-        return (True, share.write(values[0])) if values else (False, "")
+        return _BEFORE_TEXT + share.write(values[0]) if values else ""
 
     # -- conditions --------------------------------------------------------------------------------------------
 
@@ -365,6 +394,17 @@ def _holding(tuples: Iterable[Bindings], share: Share) -> Iterator[Bindings]:
         share.hold(sum(1 if before.get(name) is values else len(values) or 1 for name, values in bound.items()))
         yield bound
         before = bound
+
+
+def _key_at(place: int) -> Callable[[tuple[Bindings, list[str]]], str]:
+    return lambda row: row[1][place]
+
+
+def _sorted(rows: Iterable[_Row], key: Callable[[_Row], Any], *, descending: bool = False) -> Iterator[_Row]:
+    """Rows in order, stable: to sort very many at once would keep the interpreter's lock for seconds."""
+    rows = iter(rows)
+    runs = iter(lambda: sorted(islice(rows, SORTED_AT_ONCE), key=key, reverse=descending), [])
+    return merge(*runs, key=key, reverse=descending)
 
 
 def _strings_compare(sign: Operator, left: Collection[str], right: Collection[str]) -> bool:
