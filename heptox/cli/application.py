@@ -36,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 gc.freeze()  # what is loaded stays: no garbage is looked for among it
             made(words, prog_name="heptox")
         finally:
+            gc.unfreeze()  # libraries see at the end what was not given back
             sys.stdout.flush()  # while what goes wrong with it can still be reported
     except HeptoxError as error:
         print_faults(error)
