@@ -65,6 +65,7 @@ def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], No
     """
     folder = PeerFolder.open(path)
     ending = Ending()
+    gc.freeze()  # what is loaded stays: to look for garbage among it takes a tenth of the start
     try:
         with logged(folder.settings.log), folder.locked():
             trio.run(_serve, folder, listen, announce, ending, strict_exception_groups=True)
@@ -72,6 +73,7 @@ def serve(path: Path, listen: str | None = None, *, announce: Callable[[str], No
         raise _plain(group) from group
     finally:
         ending.over()
+        gc.unfreeze()  # libraries see at the end what was not given back
 
 
 @asynccontextmanager
@@ -149,7 +151,6 @@ async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str
             _keep_control_port(folder, control)
             sys.setswitchinterval(SWITCHED)
             gc.freeze()  # what is here stays: to look for garbage among it holds up the event loop
-            watched.callback(gc.unfreeze)  # libraries see at the end what was not given back
             for address in service.transport.addresses:
                 announce(address)
             _log.info("it serves until Ctrl-C, SIGTERM or `heptox peer stop %s`", shlex.quote(str(folder.path)))
