@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from heptox.checks import Check
 from heptox.grammar import syntax
-from heptox.pattern import COMPARE, Numeric, Operator, double, flipped, literal
+from heptox.pattern import OPERATORS, ComparisonOperator, Numeric, double, flipped, literal
 from heptox.store.allowance import NODE_BYTES, VALUE_BYTES, Allowance, MemoryUse, Share
 from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
 from heptox.store.index import ATTRIBUTE, TEXT, DocumentIndex, index_of
@@ -247,26 +247,28 @@ class _Evaluation(Construction[Bindings]):
         sign, left, right = comparison.operator, comparison.left, comparison.right
         if isinstance(left, syntax.NumberLiteral):
             sign, left, right = flipped(sign), right, left
+        operator = OPERATORS[sign]
+        if operator.is_function:
+            value = _only_value(self._values(left, bindings, context), sign, comparison, f'{sign}(., "text")')
+            return value is not None and any(operator.holds(value, each) for each in self._values(right, bindings))
         if not isinstance(right, syntax.NumberLiteral):
-            return _strings_compare(
-                sign, self._compared_values(left, bindings, context), self._compared_values(right, bindings, context)
+            return operator.holds_for_some(
+                self._compared_values(left, bindings, context), self._compared_values(right, bindings, context)
             )
         number = literal(right.lexical)
         if isinstance(left, syntax.StringLiteral):
             raise error("HX6003", "a string is compared with a number", comparison)
         if isinstance(left, syntax.NumberLiteral):
-            return _numbers_compare(sign, literal(left.lexical), number)
+            return _numbers_compare(operator, literal(left.lexical), number)
         if isinstance(left, syntax.NumberValue):
-            return COMPARE[sign](self._number(left, bindings, context), float(number))
+            return operator.holds(self._number(left, bindings, context), float(number))
         values = (double(value) for value in self._values(left, bindings, context))
-        return any(value is not None and COMPARE[sign](value, float(number)) for value in values)
+        return any(value is not None and operator.holds(value, float(number)) for value in values)
 
     def _number(self, operand: syntax.NumberValue, bindings: Bindings, context: Node | None) -> float:
         """The number behind ``number()``; NaN where there is none."""
-        values = list(self._values(operand.argument, bindings, context))
-        if len(values) > 1:
-            raise error("HX6004", "number() is asked of several values", operand, "write path[number(.) <= 5]")
-        number = double(values[0]) if values else None
+        value = _only_value(self._values(operand.argument, bindings, context), "number", operand, "number(.) <= 5")
+        number = None if value is None else double(value)
         return nan if number is None else number
 
     # -- values ------------------------------------------------------------------------------------------------
@@ -368,7 +370,7 @@ class _Evaluation(Construction[Bindings]):
                 table = self._keep("table", step, lambda: self._table(nodes, below, step.step))
                 nodes = sorted({node for value in set(wanted) for node in table.get(value, ())})
             else:
-                nodes = [node for node in nodes if _strings_compare("=", self._values(below, {}, node), wanted)]
+                nodes = [node for node in nodes if OPERATORS["="].holds_for_some(self._values(below, {}, node), wanted)]
         for predicate in step.varying:
             nodes = [node for node in nodes if self._holds(predicate, bindings, node)]
         return nodes
@@ -407,26 +409,14 @@ def _sorted(rows: Iterable[_Row], key: Callable[[_Row], Any], *, descending: boo
     return merge(*runs, key=key, reverse=descending)
 
 
-def _strings_compare(sign: Operator, left: Collection[str], right: Collection[str]) -> bool:
-    """A general comparison of strings by code points: some pair compares so."""
-    if not left or not right:
-        return False
-    match sign:
-        case "=":
-            return not set(left).isdisjoint(right)
-        case "!=":
-            return len({*left, *right}) > 1
-        case "<":
-            return min(left) < max(right)
-        case "<=":
-            return min(left) <= max(right)
-        case ">":
-            return max(left) > min(right)
-        case ">=":
-            return max(left) >= min(right)
+def _only_value(values: Collection[str], function: str, asked: syntax.Node, predicate: str) -> str | None:
+    """The value that a function is asked of, if there is one; as ``predicate`` it can be asked of each of several."""
+    if len(values) > 1:
+        raise error("HX6004", f"{function}() is asked of several values", asked, f"write path[{predicate}]")
+    return next(iter(values), None)
 
 
-def _numbers_compare(sign: Operator, left: Numeric, right: Numeric) -> bool:
+def _numbers_compare(operator: ComparisonOperator, left: Numeric, right: Numeric) -> bool:
     if isinstance(left, float) or isinstance(right, float):
-        return COMPARE[sign](float(left), float(right))
-    return COMPARE[sign](left, right)
+        return operator.holds(float(left), float(right))
+    return operator.holds(left, right)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Final, TypeAlias, TypeVar
 
-from heptox.pattern import Operator
+from heptox.pattern import OPERATORS, Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +409,7 @@ def _condition(condition: Condition) -> str:
         case Column() | Call():
             return _expression(condition)
         case Compare(operator, left, right):
-            return f"{_expression(left)} {'<>' if operator == '!=' else operator} {_expression(right)}"
+            return OPERATORS[operator].sql.format(left=_expression(left), right=_expression(right))
         case IsNaN(value):
             return f"regexp_extract({_expression(value)}, {print_string(_NAN)}, 1) = 'NaN'"
         case Same(left, right):

@@ -98,6 +98,7 @@ def test_answers_are_saxons(query: Expression, document: str) -> None:
         ("let $b := //b order by $b return $b", "HX6004"),
         ("//a['x' = 5]", "HX6003"),
         ("for $a in /a where number($a//b) < 5 return $a", "HX6004"),
+        ("for $a in /a where starts-with($a//b, '1') return $a", "HX6004"),
     ],
 )
 def test_what_is_an_error_in_xquery_is_one_here(query: str, code: str) -> None:
