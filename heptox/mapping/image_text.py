@@ -77,8 +77,8 @@ class ImageText:
         names = ["id", *(f"v{leaf}" for leaf in range(len(shape.leaves))), *["name"] * shape.is_boxed]
         columns = [sql.Named(sql.Column(here, name), name) for name in names]
         for number, below in enumerate(self._plan.below[node]):
-            has = sql.Compare("=", sql.Column("m", "parent"), sql.Column(here, "id"))
-            columns.append(sql.Named(sql.Exists((self._table(below, "m"),), has), f"h{number}"))
+            has = sql.Among(sql.Column(here, "id"), sql.Column("m", "parent"), self._table(below, "m"))
+            columns.append(sql.Named(has, f"h{number}"))
         joins: list[sql.LeftJoin] = []
         for leaf, path in enumerate(shape.leaves):
             if path in shape.copied:

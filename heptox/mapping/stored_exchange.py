@@ -115,7 +115,7 @@ class _Copies:
             body = sql.DerivedTable(each.body.statement, "b")
             for term, stop in each.body.stops.items():
                 node = sql.Column("b", each.body.terms[term])
-                known = sql.Exists((sql.Source("copies", "c"),), sql.Compare("=", sql.Column("c", "node"), node))
+                known = sql.Among(node, sql.Column("c", "node"), sql.Source("copies", "c"))
                 asked = sql.All((sql.NotNull(node), sql.Fails(known)))
                 places = sql.Select((node, sql.Column("b", stop)), (body,), asked, distinct=True)
                 self.run(sql.print_table("places", sql.Statement((places,))))

@@ -156,6 +156,15 @@ class Exists:
 
 
 @dataclass(frozen=True, slots=True)
+class Among:
+    """A value is one of those in a column of another table, which is planned faster than that they exist."""
+
+    value: Expression
+    column: Column
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     table: str
     alias: str
@@ -226,7 +235,7 @@ class Statement:
 
 
 Expression: TypeAlias = Column | String | Integer | Double | Coalesce | Call | Case | RowNumber | AsDouble
-Condition: TypeAlias = Column | Call | Compare | IsNaN | Same | OneOf | NotNull | All | Some | Fails | Exists
+Condition: TypeAlias = Column | Call | Compare | IsNaN | Same | OneOf | NotNull | All | Some | Fails | Exists | Among
 
 TRUE: Final = All()
 
@@ -423,3 +432,5 @@ def _condition(condition: Condition) -> str:
             return f"coalesce(NOT ({_condition(inner)}), TRUE)"
         case Exists(sources, where):
             return f"EXISTS (SELECT 1 FROM {_sources(sources)} WHERE {_condition(where)})"
+        case Among(value, column, source):
+            return f"{_expression(value)} IN (SELECT {_expression(column)} FROM {_source(source)})"
