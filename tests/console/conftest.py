@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import urljoin
 
 import pytest
@@ -61,22 +61,39 @@ class Opening:
         self._empty: list[Page] = []
 
     @contextmanager
-    def __call__(self, folder: Path, room: str = "Arrows", **options: Any) -> Iterator[Page]:
-        """The console of the peer in ``folder``, as its administrator opens it, in a page that keeps nothing.
+    def __call__(
+        self,
+        folder: Path,
+        room: str = "Arrows",
+        *,
+        viewport: ViewportSize = SIZE,
+        color_scheme: Literal["light", "dark", "null"] = "null",
+        permissions: Sequence[str] = (),
+        is_kept: bool = True,
+    ) -> Iterator[Page]:
+        """The console of the peer in ``folder``, as its administrator opens it.
 
-        ``options`` are those of the browser's context, for which a new profile is made.
+        To begin a page takes three times as long as to go on in one that another test has left, with nothing in it:
+        ``is_kept`` says whether another may go on in this one.
         """
-        if options:
-            with self.context(**options) as context, self._console(context.new_page(), folder, room) as page:
-                yield page
-            return
-        # To begin a page takes three times as long as to go on in one that another test has left.
         page = self._empty.pop() if self._empty else self._profile().new_page()
-        with self._console(page, folder, room):
+        try:
+            page.set_viewport_size(viewport)
+            page.emulate_media(color_scheme=color_scheme)
+            page.context.grant_permissions(permissions)
+            with Client.connect(folder) as client:
+                page.goto(client.console())
+            page.get_by_role("tab", name=room, exact=True).click()
             yield page
             page.evaluate(_SETTLE)
-            _emptied(page)
-        self._empty.append(page)
+            _empty(page)
+        except BaseException:
+            page.context.close()
+            raise
+        if is_kept:
+            self._empty.append(page)
+        else:
+            page.context.close()
 
     @contextmanager
     def context(self, **options: Any) -> Iterator[BrowserContext]:
@@ -96,17 +113,6 @@ class Opening:
         context.on("page", self._listen)
         return context
 
-    @contextmanager
-    def _console(self, page: Page, folder: Path, room: str) -> Iterator[Page]:
-        try:
-            with Client.connect(folder) as client:
-                page.goto(client.console())
-            page.get_by_role("tab", name=room, exact=True).click()
-            yield page
-        except BaseException:
-            page.context.close()
-            raise
-
     def _listen(self, page: Page) -> None:
         def refuse(dialog: Dialog) -> None:
             if dialog.type == "beforeunload" or self.confirming:  # whoever leaves work behind is asked
@@ -121,7 +127,7 @@ class Opening:
         page.on("dialog", refuse)
 
 
-def _emptied(page: Page) -> None:
+def _empty(page: Page) -> None:
     """Leave the console for an empty page in its place, whether the peer still lives, and forget what it kept."""
     page.unroute_all(behavior="ignoreErrors")
     page.route("**/empty", lambda route: route.fulfill(body="", content_type="text/html"))
@@ -129,7 +135,7 @@ def _emptied(page: Page) -> None:
     page.evaluate("localStorage.clear(); sessionStorage.clear()")
     page.unroute_all()
     page.context.clear_cookies()
-    page.set_viewport_size(SIZE)
+    page.context.clear_permissions()
 
 
 def _trouble(message: ConsoleMessage) -> list[str]:
