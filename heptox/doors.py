@@ -1,9 +1,10 @@
-"""Front doors of rooms: what needs a heavy library is loaded when it is first asked for."""
+"""Front doors of rooms: what needs a heavy library is loaded when it is first asked for, or not at all."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -28,3 +29,23 @@ def later(package: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], A
         return found
 
     return load
+
+
+@contextmanager
+def without(*modules: str) -> Iterator[None]:
+    """Let a library that is imported meanwhile go without those of ``modules`` that are not loaded, as if they were not
+    installed. Only for modules that the library can do without.
+
+    >>> with without("wave"):
+    ...     import wave
+    Traceback (most recent call last):
+    ModuleNotFoundError: import of wave halted; None in sys.modules
+    """
+    left_out = [module for module in modules if module not in sys.modules]
+    for module in left_out:
+        sys.modules[module] = None  # type: ignore[assignment]  # an import of it fails
+    try:
+        yield
+    finally:
+        for module in left_out:
+            del sys.modules[module]

@@ -119,7 +119,7 @@ def _between(least: float, most: float) -> Any:
     return Field(strict=True, ge=least, le=most, allow_inf_nan=False)
 
 
-@model(frozen=True, slots=True, config=ConfigDict(extra="forbid", arbitrary_types_allowed=True))
+@model(frozen=True, slots=True, config=ConfigDict(extra="forbid", arbitrary_types_allowed=True, defer_build=True))
 class PeerSettings:
     """What an administrator decides about a peer: the file ``peer.toml`` in its folder.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -30,10 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(encoding="utf-8", errors=errors)
     try:
         try:
-            with uncollected():  # what is loaded stays
+            with uncollected():
                 made = application(invoked(words))
+                gc.freeze()  # what is loaded stays: no garbage is looked for among it
             made(words, prog_name="heptox")
         finally:
+            gc.unfreeze()  # libraries see at the end what was not given back
             sys.stdout.flush()  # while what goes wrong with it can still be reported
     except HeptoxError as error:
         print_faults(error)

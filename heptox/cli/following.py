@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from heptox import matching  # not its answers: what reads queries is loaded where one is followed
 from heptox.cli.announcing import print_announced
 from heptox.cli.answers import print_item
 from heptox.cli.output import print_json_line, print_note
 from heptox.errors import HeptoxError
-from heptox.matching import Answers, Delivery, SubscriptionRequest, Words
+from heptox.matching import Delivery, SubscriptionRequest, Words
 from heptox.peer import Client, SubscriptionEntry, SubscriptionModel, SubscriptionsRequest
 
 
@@ -42,14 +43,14 @@ class Following:
         """Print the answers on each document, and acknowledge it then, until there were ``limit`` of them."""
         try:
             for one in self.client.notifications(self.name, limit=limit, follow=True, content=True):
-                self._print(Answers.from_bytes(one.content or ""), json)
+                self._print(matching.Answers.from_bytes(one.content or ""), json)
                 self.client.acknowledge(self.name, one.sequence)
         except KeyboardInterrupt:
             remove = f"heptox subscription remove {self.name!r}"
             print_note(f"{self.name} is kept: the same command goes on with it, `{remove}` ends it")
             raise
 
-    def _print(self, answers: Answers, json: bool) -> None:
+    def _print(self, answers: matching.Answers, json: bool) -> None:
         origin = {"document": answers.document, "id": answers.id, "publisher": answers.publisher}
         for item in answers.items:
             if json:

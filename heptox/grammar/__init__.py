@@ -1,8 +1,14 @@
 """Text and syntax: the query fragment, arrows and rules; lowering to patterns and printing as XQuery.
 
-``syntax`` is the module of the query's syntax tree.
+``syntax`` is the module of the query's syntax tree. Subscriptions, operators and the code of queries are loaded when
+they are first asked for.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from heptox.doors import later
 from heptox.grammar import query as syntax
 from heptox.grammar.arrows import (
     Arrow,
@@ -20,15 +26,9 @@ from heptox.grammar.arrows import (
     parse_arrow_lines,
 )
 from heptox.grammar.asked import check_names, unknown_steps
-from heptox.grammar.codec import Encoded, decode_query, encode_query
 from heptox.grammar.line_files import SchemaPath
 from heptox.grammar.lower import Lowering, lower
 from heptox.grammar.matching import step_matches
-from heptox.grammar.operators import (
-    OperatorStatement,
-    parse_operator_lines,
-    print_operators,
-)
 from heptox.grammar.parsing import fault_at
 from heptox.grammar.query import Expression, Node
 from heptox.grammar.query_parser import parse_query
@@ -56,7 +56,11 @@ from heptox.grammar.rules import (
     print_rules_file,
 )
 from heptox.grammar.spelling import near_name
-from heptox.grammar.subscription import parse_subscription
+
+if TYPE_CHECKING:
+    from heptox.grammar.codec import Encoded, decode_query, encode_query
+    from heptox.grammar.operators import OperatorStatement, parse_operator_lines, print_operators
+    from heptox.grammar.subscription import parse_subscription
 
 __all__ = [
     "Arrow",
@@ -113,3 +117,12 @@ __all__ = [
     "syntax",
     "unknown_steps",
 ]
+
+__getattr__ = later(
+    __name__,
+    {
+        "codec": ("Encoded", "decode_query", "encode_query"),
+        "operators": ("OperatorStatement", "parse_operator_lines", "print_operators"),
+        "subscription": ("parse_subscription",),
+    },
+)

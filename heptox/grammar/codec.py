@@ -16,12 +16,16 @@ from heptox.errors import Fault, GrammarError
 from heptox.grammar import query as syntax
 from heptox.grammar.query_parser import parse_query
 from heptox.grammar.query_printer import print_query
+from heptox.printable import on_one_line
 
 Encoded: TypeAlias = bool | str | list["Encoded"] | None
 """What an expression is encoded to: nested lists of strings, booleans and nothing."""
 
 MOST_DEPTH: Final = 200
 """How deep an encoded expression may nest."""
+
+MOST_SHOWN: Final = 40
+"""Characters of an unknown word that a refusal names: an operator, say, of a newer peer."""
 
 _CLASSES: Final[dict[str, type]] = {
     name: value
@@ -96,6 +100,8 @@ def _decode(value: object, hint: Any, place: tuple[int, ...], check: Check) -> o
         literals = {literal for option in options if get_origin(option) is Literal for literal in get_args(option)}
         if type(value) in options or value in literals:
             return value
+        if isinstance(value, str) and any(isinstance(literal, str) for literal in literals):
+            _refuse(f"unknown {on_one_line(value[:MOST_SHOWN])}", place)
     _refuse(f"unexpected {type(value).__name__}", place)
 
 

@@ -11,7 +11,7 @@ from heptox.grammar.deep_equality import deep_equal_branches
 from heptox.grammar.locations import Location, refuse, require_value, tag_of, value_of
 from heptox.grammar.negation import absent_alternatives
 from heptox.grammar.path_resolution import PathResolver
-from heptox.pattern import Comparison, Number, Operand, Presence, Term, Text, flipped, holds
+from heptox.pattern import OPERATORS, Comparison, Number, Operand, Presence, Term, Text, flipped, holds
 from heptox.schema import SchemaTree
 
 
@@ -52,6 +52,8 @@ class ConditionLowering:
         yield from branches
 
     def _comparison(self, comparison: syntax.Comparison, branch: Branch, context: Location) -> Iterator[Branch]:
+        if OPERATORS[comparison.operator].is_function:
+            self._require_one_value(comparison, branch, context)
         for before, left in self._operand(comparison.left, branch, context):
             for after, right in self._operand(comparison.right, before, context):
                 if isinstance(left, Term):
@@ -60,6 +62,14 @@ class ConditionLowering:
                     yield after.having(Comparison(flipped(comparison.operator), right, left))
                 elif _constants_hold(comparison, left, right):
                     yield after
+
+    def _require_one_value(self, comparison: syntax.Comparison, branch: Branch, context: Location) -> None:
+        """Refuse (HX3046) a function of what may have several values, where XQuery raises a type error."""
+        found = list(self._operand(comparison.left, branch, context))
+        if len(found) > 1 or any(after.variables != branch.variables for after, _ in found):
+            name = comparison.operator
+            message = f"{name}() of what may be more than one value is not translated"
+            refuse("HX3046", message, comparison.position, f'write path[{name}(., "text")]')
 
     def _operand(self, operand: syntax.Operand, branch: Branch, context: Location) -> Iterator[tuple[Branch, Operand]]:
         match operand:

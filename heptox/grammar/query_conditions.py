@@ -36,7 +36,7 @@ from heptox.grammar.query_parts import (
     tree_of,
 )
 from heptox.grammar.query_refusals import Refusals, RefusedError, Scope
-from heptox.pattern import Operator
+from heptox.pattern import FUNCTIONS, ComparisonOperator, Operator
 
 UNCOMPARED: Final = "number() that is compared with no number literal"
 
@@ -156,6 +156,8 @@ class ConditionBuilder:
                 return self._existence(single, name, scope)
             if name == "deep-equal":
                 return self._deep_equality(single, scope)
+            if name in FUNCTIONS:
+                return self._function(single, FUNCTIONS[name], scope)
         if isinstance(single, Tree) and single.data == "parenthesised" and single.children and not alternatives(single):
             return self.condition(single.children[0], scope)
         if isinstance(single, Token) and single.type == "NUMBER":
@@ -192,6 +194,22 @@ class ConditionBuilder:
                 call, "deep-equal() of a node and a value", "write data() around both paths, or neither"
             )
         return DeepEqual(left, right, position=self.refusals.position(call))
+
+    def _function(self, call: Tree[Token], function: ComparisonOperator, scope: Scope) -> Comparison:
+        """A comparison that is written as a function of a path and a string."""
+        name = function.name
+        usual = f'write {name}(path, "text")'
+        arguments = call.children[1:]
+        if len(arguments) != 2:
+            raise self.refusals.refused(call, f"{name}() of {len(arguments)} arguments", usual)
+        left, right = (self.refusals.attempt(self._operand, argument, scope) for argument in arguments)
+        if left is None or right is None:
+            raise RefusedError
+        if not isinstance(left, PathExpression | Data | TagValue) or not isinstance(right, StringLiteral):
+            raise self.refusals.refused(call, f"{name}() of other than a path and a string", usual)
+        if function.holds("", right.value):  # as XQuery takes what is absent
+            raise self.refusals.refused(call, f"{name}() that is true of what is absent", "leave it out")
+        return Comparison(name, left, right, position=self.refusals.position(call))
 
     def _deep_equal_operand(self, part: Part, scope: Scope) -> PathExpression | Data | TagValue:
         value = self._expressions.expression(part, scope)

@@ -100,13 +100,15 @@ _CLAUSE_HINTS: Final = {
     "stable order by": "write order by",
 }
 _AGGREGATE: Final = "nothing in the fragment counts or sums: ask for the values, and compute with the answer"
-_WHOLE_TEXTS: Final = "nothing in the fragment looks into a text: = < <= > >= compare it whole"
+_WHOLE_TEXTS: Final = (
+    'the fragment asks of a text only how it begins, starts-with(path, "text"), and how it compares whole: = < <= > >='
+)
 _POSITION: Final = "nothing in the fragment tells positions: an answer is a set"
 _NAME: Final = "name the elements: (a | b) as a step"
 _PATH: Final = "write the path alone"
 _FUNCTION_HINTS: Final = {
     **dict.fromkeys(("count", "sum", "avg", "min", "max"), _AGGREGATE),
-    **dict.fromkeys(("contains", "starts-with", "ends-with", "matches", "string-length", "substring"), _WHOLE_TEXTS),
+    **dict.fromkeys(("contains", "ends-with", "matches", "string-length", "substring"), _WHOLE_TEXTS),
     **dict.fromkeys(("position", "last"), _POSITION),
     **dict.fromkeys(("name", "local-name", "node-name"), _NAME),
     **dict.fromkeys(("zero-or-one", "one-or-more", "exactly-one"), _PATH),

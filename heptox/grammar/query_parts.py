@@ -6,10 +6,12 @@ from typing import Final, TypeAlias, TypeGuard, cast
 
 from lark import Token, Tree
 
+from heptox.pattern import FUNCTIONS
+
 Part: TypeAlias = Tree[Token] | Token
 
 EXISTENCE: Final = frozenset({"exists", "empty", "not"})
-CONDITIONS: Final = EXISTENCE | {"deep-equal"}
+CONDITIONS: Final = EXISTENCE | {"deep-equal", *FUNCTIONS}
 """The functions that are conditions."""
 
 

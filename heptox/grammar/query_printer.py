@@ -33,6 +33,7 @@ from heptox.grammar.query import (
     TextConstructor,
 )
 from heptox.grammar.tag_value import tag_value_form
+from heptox.pattern import OPERATORS
 
 WIDTH: Final = 100
 """What is longer does not stay on one line, where it can be broken."""
@@ -127,7 +128,7 @@ def _sequence(sequence: Sequence, line: str) -> str:
 def _condition(condition: Condition) -> str:
     match condition:
         case Comparison(operator, left, right):
-            return f"{_operand(left)} {operator} {_operand(right)}"
+            return OPERATORS[operator].xquery(_operand(left), _operand(right))
         case Exists(argument, spelled_out):
             return f"exists({_path(argument)})" if spelled_out else _path(argument)
         case Empty(argument):

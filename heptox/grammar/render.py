@@ -10,12 +10,15 @@ Where documents may hold such values the comparison is written with ``number()``
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from heptox.errors import Fault, GrammarError
 from heptox.grammar import query as syntax
 from heptox.grammar.term_paths import TermPaths, step_of, steps_of
 from heptox.pattern import (
+    OPERATORS,
     TAG,
     Absence,
     Atom,
@@ -42,6 +45,8 @@ from heptox.pattern import (
     template_terms,
 )
 from heptox.schema import ANYWHERE, TEXT, Path
+
+_Value: TypeAlias = syntax.PathExpression | syntax.TagValue
 
 
 def render(query: Query, constraints: Constraints) -> syntax.Expression:
@@ -201,7 +206,11 @@ class _Rendering:
     def _condition(self, atom: Atom, context: str | None = None) -> syntax.Condition:
         match atom:
             case Comparison(operator, left, Number() as right) if self._is_varied(left):
-                return self._number_comparison(operator, left, right)
+                number = syntax.NumberLiteral(right.lexical)
+                return self._of_one_value(left, lambda value: _compared_as_number(operator, value, number))
+            case Comparison(operator, left, Text(value)) if OPERATORS[operator].is_function:
+                string = syntax.StringLiteral(value)
+                return self._of_one_value(left, lambda one: syntax.Comparison(operator, one, string))
             case Comparison(operator, left, right):
                 if context is not None and isinstance(right, Term) and self._paths.anchor(right.variable) == context:
                     operator, left, right = flipped(operator), right, left
@@ -243,19 +252,18 @@ class _Rendering:
     def _is_varied(self, term: Term) -> bool:
         return self.constraints.is_varied(self._variables[term.variable].node, term.path)
 
-    def _number_comparison(self, operator: Operator, term: Term, number: Number) -> syntax.Condition:
-        """A comparison that is false, and no error, where the value is no number.
+    def _of_one_value(self, term: Term, condition: Callable[[_Value], syntax.Condition]) -> syntax.Condition:
+        """A condition that may be asked of one value only.
 
         From a variable that is bound to its node a term has one value at most; along another path it may have several.
         """
-        literal = syntax.NumberLiteral(number.lexical)
         if term.variable in self._paths.bound:
-            return _compared_as_number(operator, self._value_of(term), literal)
+            return condition(self._value_of(term))
         path = self._paths.path(term.variable, term.path)
-        last = replace(path.steps[-1], predicates=(_compared_as_number(operator, syntax.PathExpression("."), literal),))
+        last = replace(path.steps[-1], predicates=(condition(syntax.PathExpression(".")),))
         return syntax.Exists(replace(path, steps=(*path.steps[:-1], last)), spelled_out=False)
 
-    def _value_of(self, term: Term, context: str | None = None) -> syntax.PathExpression | syntax.TagValue:
+    def _value_of(self, term: Term, context: str | None = None) -> _Value:
         if term.path == (TAG,):
             return syntax.TagValue(self._paths.path(term.variable, (), context))
         return self._paths.path(term.variable, term.path, context)
@@ -351,11 +359,10 @@ def _existential(atom: Atom | None) -> bool:
     return isinstance(atom, Presence)
 
 
-def _compared_as_number(
-    operator: Operator, value: syntax.PathExpression | syntax.TagValue, literal: syntax.NumberLiteral
-) -> syntax.Condition:
-    """``number(value) operator literal``. NaN differs from every number, so what is unequal is said to be less or
-    greater, or the value ``NaN`` itself.
+def _compared_as_number(operator: Operator, value: _Value, literal: syntax.NumberLiteral) -> syntax.Condition:
+    """``number(value) operator literal``, which is false, and no error, where the value is no number.
+
+    NaN differs from every number, so what is unequal is said to be less or greater, or the value ``NaN`` itself.
     """
     number = syntax.NumberValue(value)
     if operator != "!=":

@@ -29,7 +29,7 @@ from heptox.grammar.parsing import DEEPEST, fault_at, offset_position, parse_tex
 from heptox.grammar.query_literals import NO_CHARACTER
 from heptox.grammar.subscription_outside import outside_construct
 from heptox.grammar.subscription_scanner import scan_subscription
-from heptox.pattern import Axis, Number, Operator, Text, TreePattern, ValueTest, flipped
+from heptox.pattern import Axis, Number, Sign, Text, TreePattern, ValueTest, flipped
 
 _SHOWN: Final = 200
 _BLANK: Final = re.compile(r"[@)\s]")
@@ -139,7 +139,7 @@ class _Builder:
 
     def _comparison(self, tree: Tree[Token]) -> Alternatives:
         left, operator, right = tree.children
-        sign = cast(Operator, str(operator))
+        sign = cast(Sign, str(operator))
         left, right = _plain(_tree(left)), _plain(_tree(right))
         if left.data == "constant":
             left, right, sign = right, left, flipped(sign)

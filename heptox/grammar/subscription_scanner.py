@@ -23,7 +23,7 @@ from heptox.grammar.alternatives import (
     patterns,
     there_is,
 )
-from heptox.pattern import Axis, Number, Operator, Text, TreePattern, ValueTest, flipped
+from heptox.pattern import Axis, Number, Sign, Text, TreePattern, ValueTest, flipped
 
 _TOKENS: Final = re.compile(
     r"""[ \t\r\n]*(
@@ -152,10 +152,10 @@ class _Scanner:
                 raise _NotPlainError
         return axis, test, all_of(conditions)
 
-    def _operator(self) -> Operator:
+    def _operator(self) -> Sign:
         if self.token not in _OPERATORS:
             raise _NotPlainError
-        return cast(Operator, self._take())
+        return cast(Sign, self._take())
 
     def _constant(self) -> Text | Number:
         token = self._take()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import compress
 from typing import Any, Final
 
 from heptox.mapping.exchange_plan import ExchangePlan
 from heptox.mapping.templates import Slot
 from heptox.schema import Path
-from heptox.store import Cursor, Store
+from heptox.store import Cursor, Store, statements as sql
 
 ROWS: Final = 1 << 14
 """How many pieces of text are put together at a time."""
@@ -28,39 +29,34 @@ class ImageText:
             if isinstance(token, Slot):
                 yield from self._streamed(self._standing(token, place))
             else:
-                yield from (
-                    text for (text,) in self._cursor.execute(f"SELECT {token} FROM {self._nodes(())}").fetchall()
-                )
+                statement = sql.Statement((sql.Select((token,), (self._nodes(()),), sql.TRUE),))
+                yield from (text for (text,) in self._cursor.execute(sql.print_statement(statement)).fetchall())
 
-    def _streamed(self, statement: str) -> Iterator[str]:
-        for batch in self._store.batches(self._cursor, statement, ROWS):
+    def _streamed(self, statement: sql.Statement) -> Iterator[str]:
+        for batch in self._store.batches(self._cursor, sql.print_statement(statement), ROWS):
             yield _joined_text(batch.column(0))
 
-    def _standing(self, slot: Slot, place: int) -> str:
+    def _standing(self, slot: Slot, place: int) -> sql.Statement:
         """The pieces of the nodes in a slot of the root, with all below them, in order."""
         top = slot.node
         nodes = [node for node in self._plan.shapes if node[: len(top)] == top and node]
-        deepest = max(len(self._plan.tree.stops(node)) for node in nodes) - 1
-        selects: list[tuple[list[str], str]] = []
-        for node in nodes:
-            where = f" WHERE q1_slot = {place}" if self._plan.shapes[top].is_boxed else ""
-            for number, token in enumerate(self._plan.templates[node]):
-                if not isinstance(token, Slot):
-                    keys = [*self._keys(node), str(number), "0", "0"] + ["0"] * (3 * deepest)
-                    selects.append((keys[: 3 * deepest + 2], f"{token} AS piece FROM {self._nodes(node)}{where}"))
-        varying = [
-            column
-            for column in range(3 * deepest + 2)
-            if len({keys[column] for keys, _ in selects}) > 1 or not selects[0][0][column].isdigit()
+        width = 3 * max(len(self._plan.tree.stops(node)) for node in nodes) - 1
+        boxed = self._plan.shapes[top].is_boxed
+        where = sql.Compare("=", sql.Column("n", "q1_slot"), sql.Integer(place)) if boxed else sql.TRUE
+        pieces = [
+            (token, [*self._keys(node), sql.Integer(number), *[sql.Integer(0)] * width][:width], self._nodes(node))
+            for node in nodes
+            for number, token in enumerate(self._plan.templates[node])
+            if not isinstance(token, Slot)
         ]
-        texts = [
-            f"SELECT {', '.join(f'{keys[column]} AS o{column}' for column in varying)}, {rest}"
-            for keys, rest in selects
-        ]
-        order = ", ".join(f"o{column}" for column in varying)
-        return f"SELECT piece FROM ({' UNION ALL '.join(texts)}) AS u ORDER BY {order}"
+        columns = zip(*(keys for _, keys, _ in pieces), strict=True)
+        varying = [not isinstance(column[0], sql.Integer) or len({*column}) > 1 for column in columns]
+        selects = [sql.Select((token, *compress(keys, varying)), (source,), where) for token, keys, source in pieces]
+        whole = sql.DerivedTable(sql.Statement(tuple(selects)), "u")
+        order = tuple(map(sql.Key, range(1, sum(varying) + 1)))
+        return sql.Statement((sql.Select((sql.Column("u", "k0"),), (whole,), sql.TRUE),), order)
 
-    def _keys(self, node: Path) -> Iterator[str]:
+    def _keys(self, node: Path) -> Iterator[sql.Expression]:
         """The columns by which the pieces of nodes are ordered: for each node above and this one, from the top on.
 
         Of the first one ``lead`` and ``id``, of the others the slot before these.
@@ -68,37 +64,44 @@ class ImageText:
         for level, above in enumerate(self._plan.tree.stops(node)[1:], 1):
             boxed = self._plan.shapes[above].is_boxed
             if level > 1:
-                yield f"q{level}_slot" if boxed else str(self._plan.slots(above)[0][0])
-            yield f"q{level}_lead" if boxed else "0"
-            yield f"q{level}_id"
+                slot = sql.Integer(self._plan.slots(above)[0][0])
+                yield sql.Column("n", f"q{level}_slot") if boxed else slot
+            yield sql.Column("n", f"q{level}_lead") if boxed else sql.Integer(0)
+            yield sql.Column("n", f"q{level}_id")
 
-    def _nodes(self, node: Path) -> str:
+    def _nodes(self, node: Path) -> sql.DerivedTable:
         """The nodes of a shape with what their template asks for, and with the keys of those above them."""
         shape, levels = self._plan.shapes[node], self._plan.tree.stops(node)
         deepest = len(levels) - 1
-        columns = [f"n{deepest}.*"]
-        joins = f"nodes{self._plan.numbers[node]} AS n{deepest}"
-        columns += [
-            f"n{deepest}.id IN (SELECT parent FROM nodes{self._plan.numbers[below]}) AS h{number}"
-            for number, below in enumerate(self._plan.below[node])
-        ]
+        here = f"n{deepest}"
+        names = ["id", *(f"v{leaf}" for leaf in range(len(shape.leaves))), *["name"] * shape.is_boxed]
+        columns = [sql.Named(sql.Column(here, name), name) for name in names]
+        for number, below in enumerate(self._plan.below[node]):
+            has = sql.Compare("=", sql.Column("m", "parent"), sql.Column(here, "id"))
+            columns.append(sql.Named(sql.Exists((self._table(below, "m"),), has), f"h{number}"))
+        joins: list[sql.LeftJoin] = []
         for leaf, path in enumerate(shape.leaves):
             if path in shape.copied:
-                joins += f" LEFT JOIN copies AS c{leaf} ON c{leaf}.node = n{deepest}.s{leaf}"
-                columns += [f"c{leaf}.body AS b{leaf}", f"c{leaf}.named AS w{leaf}"]
+                same = sql.Compare("=", sql.Column(f"c{leaf}", "node"), sql.Column(here, f"s{leaf}"))
+                joins.append(sql.LeftJoin(sql.Source("copies", f"c{leaf}"), same))
+                columns.append(sql.Named(sql.Column(f"c{leaf}", "body"), f"b{leaf}"))
+                columns.append(sql.Named(sql.Column(f"c{leaf}", "named"), f"w{leaf}"))
+        sources, above = [self._table(node, here)], sql.Column(here, "id")
+        conditions: list[sql.Condition] = []
         for level in range(deepest, 0, -1):
             boxed = self._plan.shapes[levels[level]].is_boxed
             if level < deepest and (level > 1 or boxed):
-                table = f"nodes{self._plan.numbers[levels[level]]}"
-                joins += f" JOIN {table} AS n{level} ON n{level}.id = n{level + 1}.parent"
-                columns.append(f"n{level}.id AS q{level}_id")
-            elif level < deepest:
-                columns.append(f"n{level + 1}.parent AS q{level}_id")
-            else:
-                columns.append(f"n{level}.id AS q{level}_id")
+                sources.insert(0, self._table(levels[level], f"n{level}"))  # what is joined stands beside the last
+                conditions.append(sql.Compare("=", sql.Column(f"n{level}", "id"), above))
+            columns.append(sql.Named(above, f"q{level}_id"))
             if boxed:
-                columns += [f"n{level}.slot AS q{level}_slot", f"n{level}.lead AS q{level}_lead"]
-        return f"(SELECT {', '.join(columns)} FROM {joins}) AS n"
+                columns += [sql.Named(sql.Column(f"n{level}", name), f"q{level}_{name}") for name in ("slot", "lead")]
+            above = sql.Column(f"n{level}", "parent")
+        select = sql.Select(tuple(columns), tuple(sources), sql.All(tuple(conditions)), tuple(joins))
+        return sql.DerivedTable(sql.Statement((select,)), "n")
+
+    def _table(self, node: Path, alias: str) -> sql.Source:
+        return sql.Source(f"nodes{self._plan.numbers[node]}", alias)
 
 
 def _joined_text(pieces: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from heptox.mapping.bodies import Body
@@ -11,7 +11,7 @@ from heptox.mapping.exchange_plan import ExchangePlan, StoredRule, is_united
 from heptox.mapping.identity import DIGITS, headed_arguments, surrogate_name
 from heptox.mapping.model import Rule, Surrogate
 from heptox.mapping.templates import Shape
-from heptox.pattern import TAG
+from heptox.pattern import TAG, Term
 from heptox.schema import Path
 from heptox.store import statements as sql
 
@@ -41,101 +41,90 @@ class NodeTables:
             self._bind(rule)
         for shape in self._plan.shapes.values():
             self._glue(shape, conflicts)
-            if shape.is_boxed:
-                self._place(shape)
 
     def _bind(self, stated: StoredRule) -> None:
-        columns = [self._first(stated)]
-        joins = ""
+        columns: dict[str, sql.Expression] = {"first": self._first(stated)}
+        joins: list[sql.LeftJoin] = []
         for level, node in enumerate(stated.rule.head):
             shape = self._plan.shapes[node.node]
             if node.each is not None:
-                columns.append(f"b.{stated.body.nodes[node.each]} AS e{level}")
-            for path, term in node.leaves:
+                columns[f"e{level}"] = _binding(stated.body.nodes[node.each])
+            made: tuple[tuple[Path, Term | Surrogate], ...] = (*node.leaves, *node.surrogates)
+            for path, what in made:
                 at = f"{level}_{shape.leaves.index(path)}"
-                value = f"b.{stated.body.terms[term]}"
+                value = _binding(stated.body.terms[what]) if isinstance(what, Term) else _surrogate(what, stated.body)
+                if is_united(node):
+                    terms = [what] if isinstance(what, Term) else [each.term for each in what.own]
+                    columns[f"o{at}"] = self._found_at(stated, value, terms)
                 if path in node.copied:
-                    joins += f" LEFT JOIN copies AS c{at} ON c{at}.node = {value}"
-                    columns.append(f"{value} AS s{at}")
-                    value = f"c{at}.content"
-                columns.append(f"{value} AS v{at}")
-                if is_united(node):
-                    place = f"b.{stated.body.nodes[term.variable]} * {len(self._plan.rules)} + {stated.rank}"
-                    columns.append(f"CASE WHEN {value} IS NOT NULL THEN {place} END AS o{at}")
-            for path, surrogate in node.surrogates:
-                at = f"{level}_{shape.leaves.index(path)}"
-                value = _surrogate(surrogate, stated.body)
-                columns.append(f"{value} AS v{at}")
-                if is_united(node):
-                    nodes = [f"b.{stated.body.nodes[each.term.variable]}" for each in surrogate.own]
-                    place = f"coalesce({', '.join(nodes)}) * {len(self._plan.rules)} + {stated.rank}"
-                    columns.append(f"CASE WHEN {value} IS NOT NULL THEN {place} END AS o{at}")
-        body = sql.print_statement(stated.body.statement)
-        self._run(f"CREATE TEMP TABLE {stated.table} AS SELECT {', '.join(columns)} FROM ({body}) AS b{joins}")
+                    copy = sql.Source("copies", f"c{at}")
+                    joins.append(sql.LeftJoin(copy, sql.Compare("=", sql.Column(copy.alias, "node"), value)))
+                    columns[f"s{at}"], value = value, sql.Column(copy.alias, "content")
+                columns[f"v{at}"] = value
+        body = sql.DerivedTable(stated.body.statement, "b")
+        self._make(stated.table, sql.Select(_named(columns), (body,), sql.TRUE, tuple(joins)))
 
-    def _first(self, stated: StoredRule) -> str:
+    def _make(self, table: str, select: sql.Select) -> None:
+        self._run(sql.print_table(table, sql.Statement((select,))))
+
+    def _rows(self, select: sql.Select) -> list[tuple[Any, ...]]:
+        return self._run(sql.print_statement(sql.Statement((select,))))
+
+    def _first(self, stated: StoredRule) -> sql.Expression:
         """The number of a binding: those of a rule come in their order, after those of the rules before."""
-        keys = [f"b.{key}" for key in stated.body.keys]
+        keys = tuple(map(_binding, stated.body.keys))
         width = max(len(each.body.keys) for each in self._plan.rules)
-        if len(self._plan.rules).bit_length() + width * self._plan.bits <= _NUMBER_BITS:
-            parts = [f"{stated.rank << (width * self._plan.bits)}::BIGINT"]
-            parts += [f"{key} * {1 << ((width - place) * self._plan.bits)}" for place, key in enumerate(keys, 1)]
-            return f"{' + '.join(parts)} AS first"
-        numbered = f"row_number() OVER (ORDER BY {', '.join(keys)})" if keys else "0"
-        return f"{stated.rank << _ROW_BITS}::BIGINT + {numbered} AS first"
+        if len(self._plan.rules).bit_length() + width * self._plan.bits > _NUMBER_BITS:
+            numbered = sql.RowNumber(keys) if keys else sql.Integer(0)
+            return sql.Call("add", (sql.Integer(stated.rank << _ROW_BITS), numbered))
+        first: sql.Expression = sql.Integer(stated.rank << (width * self._plan.bits))
+        for place, key in enumerate(keys, 1):
+            weight = sql.Integer(1 << ((width - place) * self._plan.bits))
+            first = sql.Call("add", (first, sql.Call("multiply", (key, weight))))
+        return first
+
+    def _found_at(self, stated: StoredRule, value: sql.Expression, terms: Iterable[Term]) -> sql.Expression:
+        """Where in the source a value stands, with that of two rules first that comes first."""
+        node = sql.Coalesce(tuple(_binding(stated.body.nodes[term.variable]) for term in terms))
+        place = sql.Call("multiply", (node, sql.Integer(len(self._plan.rules))))
+        return sql.Case(sql.NotNull(value), sql.Call("add", (place, sql.Integer(stated.rank))))
 
     def _glue(self, shape: Shape, conflicts: Counter[Path] | None) -> None:
         """Make the nodes of a shape.
 
         Columns: ``id``, the number of the first binding that makes it; ``parent``, the one above; values of its leaves;
         where its subtrees stand; where not all nodes are one by their values, ``kind``, ``each`` and ``key``, by which
-        they are (see :meth:`_identity`). These have of each leaf the value that stands first in the source.
+        they are (see :meth:`_identity`). These have of each leaf the value that stands first in the source. The root,
+        which is one, has the last value that a binding gives it.
         """
         table = f"nodes{self._plan.numbers[shape.node]}"
-        if not shape.node:
-            self._make_root(table, shape)
-            return
         leaves = range(len(shape.leaves))
-        made = " UNION ALL ".join(self._made(shape))
         united = self._plan.is_united(shape)
-        values = [f"v{leaf}" for leaf in leaves]
+        columns: dict[str, _Value] = {"id": sql.Call("min", (_made("first"),)) if shape.node else sql.Integer(0)}
+        group = ["parent"] if shape.node else []
         if united:
-            group = ["parent", "kind", "each", "key", *(f"i{leaf}" for leaf in leaves)]
-            columns = ["parent", "kind", "each", "key"]
-            columns += [f"arg_min({value}, o{leaf}) AS {value}" for leaf, value in enumerate(values)]
-            columns += [f"coalesce(min({value}) < max({value}), FALSE) AS c{leaf}" for leaf, value in enumerate(values)]
-        else:
-            group = ["parent", *values]
-            columns = [*group]
-        columns.append("min(first) AS id")
-        order = "o{}" if united else "first"
-        copied = [leaf for leaf in leaves if shape.leaves[leaf] in shape.copied]
-        columns += [f"arg_min(s{leaf}, {order.format(leaf)}) AS s{leaf}" for leaf in copied]
-        self._run(
-            f"CREATE TEMP TABLE {table} AS SELECT {', '.join(columns)} FROM ({made}) AS m GROUP BY {', '.join(group)}"
-        )
-        if united and shape.leaves and conflicts is not None:
-            (counts,) = self._run(f"SELECT {', '.join(f'count_if(c{leaf})' for leaf in leaves)} FROM {table}")
-            found = zip(shape.leaves, counts, strict=True)
-            conflicts.update({shape.node + path: count for path, count in found if count})
-
-    def _make_root(self, table: str, shape: Shape) -> None:
-        """The root, which has of each of its leaves the last value that a binding gives it."""
-        columns = ["0 AS id"]
+            group += ["kind", "each", "key", *(f"i{leaf}" for leaf in leaves)]
+        elif shape.node:
+            group += [f"v{leaf}" for leaf in leaves]
+        columns |= {name: _made(name) for name in group if not name.startswith("i")}
         for leaf, path in enumerate(shape.leaves):
-            wanted = [("v", "VARCHAR"), *([("s", "BIGINT")] if path in shape.copied else [])]
-            for letter, kind in wanted:
-                found = [
-                    f"SELECT arg_max({letter}0_{leaf}, first) AS value, max(first) AS first FROM {each.table} "
-                    f"WHERE v0_{leaf} IS NOT NULL"
-                    for each in self._plan.rules
-                    if path in dict(each.rule.head[0].leaves)
-                ]
-                all_found = " UNION ALL ".join(found)
-                columns.append(f"(SELECT arg_max(value, first) FROM ({all_found}) AS f)::{kind} AS {letter}{leaf}")
-        self._run(f"CREATE TEMP TABLE {table} AS SELECT {', '.join(columns)}")
+            for name in (f"v{leaf}", *[f"s{leaf}"] * (path in shape.copied)):
+                if name not in group:
+                    order = _made(f"o{leaf}" if united else "first")
+                    columns[name] = sql.Call("arg_min" if shape.node else "arg_max", (_made(name), order))
+            if united:
+                columns[f"c{leaf}"] = sql.Compare("<", *(sql.Call(end, (_made(f"v{leaf}"),)) for end in ("min", "max")))
+        made = (sql.DerivedTable(sql.Statement(tuple(self._made(shape))), "m"),) if shape.node or shape.leaves else ()
+        select = sql.Select(_named(columns), made, sql.TRUE, group=tuple(map(_made, group)))
+        self._make("glued" if shape.is_boxed else table, select)
+        if shape.is_boxed:
+            self._place(shape, table, columns)
+        if united and shape.leaves and conflicts is not None:
+            counts = tuple(sql.Call("count_if", (sql.Column("n", f"c{leaf}"),)) for leaf in leaves)
+            (found,) = self._rows(sql.Select(counts, (sql.Source(table, "n"),), sql.TRUE))
+            conflicts.update({shape.node + path: many for path, many in zip(shape.leaves, found, strict=True) if many})
 
-    def _made(self, shape: Shape) -> Iterator[str]:
+    def _made(self, shape: Shape) -> Iterator[sql.Select]:
         """What each rule makes of a shape, for each of its bindings.
 
         Beside the columns of :meth:`_glue` there are, where some rule unites nodes, ``o``: where a value was found, and
@@ -145,115 +134,138 @@ class NodeTables:
         for each in self._plan.rules:
             head = each.rule.head
             level = next((level for level, node in enumerate(head) if node.node == shape.node), None)
-            if level is None:
+            if level is None or not (level or head[0].paths):
                 continue
             node = head[level]
-            joins = "".join(self._joined(each, above) for above in range(1, level))
-            supplied = {shape.leaves.index(path) for path in node.paths}
-            columns = [f"n{level - 1}.id AS parent" if level > 1 else "0::BIGINT AS parent"]
+            columns: dict[str, sql.Expression] = {"first": _binding("first"), "parent": _parent(level)}
             if united:
-                columns += [f"{value} AS {name}" for name, value in self._identity(each, level).items()]
+                columns |= self._identity(each, level)
             for leaf, path in enumerate(shape.leaves):
-                value = f"b.v{level}_{leaf}" if leaf in supplied else "NULL::VARCHAR"
-                columns.append(f"{value} AS v{leaf}")
+                at, is_supplied = f"{level}_{leaf}", path in node.paths
+                value = _binding(f"v{at}") if is_supplied else sql.String(None)
+                columns[f"v{leaf}"] = value
                 if united:
-                    place = f"b.o{level}_{leaf}" if is_united(node) else "b.first"
-                    columns.append(f"{place if leaf in supplied else 'NULL::BIGINT'} AS o{leaf}")
+                    place = _binding(f"o{at}" if is_united(node) else "first")
+                    columns[f"o{leaf}"] = place if is_supplied else sql.Integer(None)
                     counts = not is_united(node) or path == (TAG,)
-                    columns.append(f"{value if counts else 'NULL::VARCHAR'} AS i{leaf}")
+                    columns[f"i{leaf}"] = value if counts else sql.String(None)
                 if path in shape.copied:
-                    columns.append(f"{f'b.s{level}_{leaf}' if leaf in supplied else 'NULL::BIGINT'} AS s{leaf}")
-            yield (
-                f"SELECT {', '.join(columns)}, b.first AS first FROM {each.table} AS b{joins} "
-                f"WHERE {self._exists(each.rule, level)}"
-            )
+                    columns[f"s{leaf}"] = _binding(f"s{at}") if is_supplied else sql.Integer(None)
+            sources = [sql.Source(each.table, "b")]
+            conditions = [self._exists(each.rule, level)] if level else []
+            for above in range(1, level):
+                sources.append(sql.Source(f"nodes{self._plan.numbers[head[above].node]}", f"n{above}"))
+                conditions += self._joined(each, above)
+            yield sql.Select(_named(columns), tuple(sources), sql.All(tuple(conditions)))
 
-    def _identity(self, stated: StoredRule, level: int) -> dict[str, str]:
+    def _identity(self, stated: StoredRule, level: int) -> dict[str, sql.Expression]:
         """By what nodes are one: ``kind`` 0 by their values, 1 for ``each`` source node, others for values of a key."""
         node = stated.rule.head[level]
         if node.each is not None:
-            return {"kind": "1", "each": f"b.e{level}", "key": "NULL::VARCHAR"}
+            return {"kind": sql.Integer(1), "each": _binding(f"e{level}"), "key": sql.String(None)}
         if node.key is not None:
             leaf = self._plan.shapes[node.node].leaves.index(node.key)
-            return {"kind": str(2 + leaf), "each": "NULL::BIGINT", "key": f"b.v{level}_{leaf}"}
-        return {"kind": "0", "each": "NULL::BIGINT", "key": "NULL::VARCHAR"}
+            return {"kind": sql.Integer(2 + leaf), "each": sql.Integer(None), "key": _binding(f"v{level}_{leaf}")}
+        return {"kind": sql.Integer(0), "each": sql.Integer(None), "key": sql.String(None)}
 
-    def _joined(self, stated: StoredRule, level: int) -> str:
-        """The join of a rule's bindings with the nodes that they make at a level."""
+    def _joined(self, stated: StoredRule, level: int) -> Iterator[sql.Condition]:
+        """On what a rule's bindings are joined with the nodes that they make at a level."""
         node = stated.rule.head[level]
         shape = self._plan.shapes[node.node]
-        identity = self._identity(stated, level).items() if self._plan.is_united(shape) else ()
-        conditions = [f"n{level}.{name} = {value}" for name, value in identity if not value.startswith("NULL")]
-        if level > 1 or not conditions:
-            conditions.append(f"n{level}.parent = {f'n{level - 1}.id' if level > 1 else '0'}")
-        supplied = set(node.paths)
+        identity = self._identity(stated, level) if self._plan.is_united(shape) else {}
+        for name, value in identity.items():
+            if value not in (sql.Integer(None), sql.String(None)):
+                yield sql.Compare("=", sql.Column(f"n{level}", name), value)
+        if level > 1 or not identity:
+            yield sql.Compare("=", sql.Column(f"n{level}", "parent"), _parent(level))
         for leaf, path in enumerate(shape.leaves):
-            if not is_united(node) and path not in supplied:
-                conditions.append(f"n{level}.v{leaf} IS NULL")
-            elif not is_united(node):
-                conditions.append(f"n{level}.v{leaf} IS NOT DISTINCT FROM b.v{level}_{leaf}")
+            held, value = sql.Column(f"n{level}", f"v{leaf}"), _binding(f"v{level}_{leaf}")
+            if not is_united(node):
+                yield sql.Same(held, value if path in node.paths else sql.String(None))
             elif path == (TAG,):
-                conditions.append(f"n{level}.v{leaf} = b.v{level}_{leaf}")
-        return f" JOIN nodes{self._plan.numbers[node.node]} AS n{level} ON {' AND '.join(conditions)}"
+                yield sql.Compare("=", held, value)
 
-    def _exists(self, rule: Rule, level: int) -> str:
+    def _exists(self, rule: Rule, level: int) -> sql.Condition:
         """Whether a binding makes the node at a level: what is one down to it is there, and something has a value."""
-        needed = []
-        for above in range(1, level + 1):
-            needed += self._needed(rule, above)
-        deeper = "FALSE"
+        needed = [condition for above in range(1, level + 1) for condition in self._needed(rule, above)]
+        deeper: sql.Condition = sql.Some()
         for below in range(len(rule.head) - 1, level - 1, -1):
-            shape = self._plan.shapes[rule.head[below].node]
-            values = [f"b.v{below}_{shape.leaves.index(path)} IS NOT NULL" for path in rule.head[below].paths]
-            if rule.head[below].each is not None:
-                values = [f"b.e{below} IS NOT NULL"]
-            here = " OR ".join([*values, deeper] if deeper != "FALSE" else values) or "FALSE"
-            own = self._needed(rule, below) if below > level else []
-            deeper = f"({' AND '.join([*own, f'({here})'])})"
-        return " AND ".join([*needed, deeper])
+            node = rule.head[below]
+            leaves = self._plan.shapes[node.node].leaves
+            values = [f"v{below}_{leaves.index(path)}" for path in node.paths]
+            names = values if node.each is None else [f"e{below}"]
+            here = sql.Some((*(sql.NotNull(_binding(name)) for name in names), deeper))
+            deeper = sql.All((*(self._needed(rule, below) if below > level else ()), here))
+        return sql.All((*needed, deeper))
 
-    def _needed(self, rule: Rule, level: int) -> list[str]:
+    def _needed(self, rule: Rule, level: int) -> list[sql.Condition]:
         """What has to be there for a node to be: its tag in a box, and what it stands for."""
         node = rule.head[level]
         leaves = self._plan.shapes[node.node].leaves
         paths = [path for path in ((TAG,), node.key) if path is not None and path in dict(node.leaves)]
-        found = [f"b.v{level}_{leaves.index(path)} IS NOT NULL" for path in paths]
-        return found if node.each is None else [*found, f"b.e{level} IS NOT NULL"]
+        names = [f"v{level}_{leaves.index(path)}" for path in paths] + [f"e{level}"] * (node.each is not None)
+        return [sql.NotNull(_binding(name)) for name in names]
 
-    def _place(self, shape: Shape) -> None:
-        """Add to the nodes in a box the ``name`` of their tag, the ``slot`` where they stand, and ``lead``.
+    def _place(self, shape: Shape, table: str, columns: Iterable[str]) -> None:
+        """Make the nodes in a box: those glued, with ``name``, their tag, ``slot``, where they stand, and ``lead``.
 
         Of tags that the schema does not declare, those that appear first come first: ``lead`` says when one did.
         """
-        number, tag = self._plan.numbers[shape.node], f"v{shape.leaves.index((TAG,))}"
-        values = [value for (value,) in self._run(f"SELECT DISTINCT {tag} FROM nodes{number}")]
+        glued, parent = sql.Source("glued", "n"), sql.Column("n", "parent")
+        tag = sql.Column("n", f"v{shape.leaves.index((TAG,))}")
+        values = [value for (value,) in self._rows(sql.Select((tag,), (glued,), sql.TRUE, distinct=True))]
         slots = {slot.member: place for place, slot in self._plan.slots(shape.node)}
         names = [self._plan.tree.tag_of_value(shape.node, value) for value in values]
-        self._run(f"CREATE TEMP TABLE tags{number} (value VARCHAR, name VARCHAR, slot INTEGER, other BOOLEAN)")
+        self._run("CREATE TEMP TABLE tags (value VARCHAR, name VARCHAR, slot INTEGER, other BOOLEAN)")
         self._run(
-            f"INSERT INTO tags{number} SELECT unnest(?), unnest(?), unnest(?), unnest(?)",
+            "INSERT INTO tags SELECT unnest(?), unnest(?), unnest(?), unnest(?)",
             [values, names, [slots.get(name, slots[None]) for name in names], [name not in slots for name in names]],
         )
-        lead, joins = "0::BIGINT", f"JOIN tags{number} AS t ON n.{tag} = t.value"
+        sources: list[sql.Source | sql.DerivedTable] = [glued, sql.Source("tags", "t")]
+        conditions = [sql.Compare("=", tag, sql.Column("t", "value"))]
+        lead: sql.Expression = sql.Integer(0)
         if any(name not in slots for name in names):
-            lead = "CASE WHEN t.other THEN f.id ELSE 0 END"
-            firsts = f"SELECT parent, {tag} AS value, min(id) AS id FROM nodes{number} GROUP BY parent, {tag}"
-            joins += f" JOIN ({firsts}) AS f ON f.parent = n.parent AND f.value = n.{tag}"
-        self._run(
-            f"CREATE TEMP TABLE placed AS SELECT n.*, t.name AS name, t.slot AS slot, {lead} AS lead "
-            f"FROM nodes{number} AS n {joins}"
-        )
-        self._run(f"DROP TABLE nodes{number}")
-        self._run(f"ALTER TABLE placed RENAME TO nodes{number}")
+            least = sql.Call("min", (sql.Column("n", "id"),))
+            firsts = sql.Select((parent, tag, least), (glued,), sql.TRUE, group=(parent, tag))
+            sources.append(sql.DerivedTable(sql.Statement((firsts,)), "f"))
+            conditions += (sql.Compare("=", sql.Column("f", f"k{at}"), key) for at, key in enumerate((parent, tag)))
+            lead = sql.Case(sql.Column("t", "other"), sql.Column("f", "k2"), lead)
+        placed: dict[str, _Value] = {name: sql.Column("n", name) for name in columns}
+        placed |= {"name": sql.Column("t", "name"), "slot": sql.Column("t", "slot"), "lead": lead}
+        self._make(table, sql.Select(_named(placed), tuple(sources), sql.All(tuple(conditions))))
+        self._run("DROP TABLE glued")
+        self._run("DROP TABLE tags")
 
 
-def _surrogate(surrogate: Surrogate, body: Body) -> str:
-    """The expression of SQL for the value of a surrogate: that of :func:`~heptox.mapping.identity.surrogate_value`."""
+_Value: TypeAlias = sql.Expression | sql.Condition
+
+
+def _named(columns: Mapping[str, _Value]) -> tuple[sql.Named, ...]:
+    return tuple(sql.Named(value, name) for name, value in columns.items())
+
+
+def _binding(name: str) -> sql.Column:
+    return sql.Column("b", name)
+
+
+def _made(name: str) -> sql.Column:
+    return sql.Column("m", name)
+
+
+def _parent(level: int) -> sql.Expression:
+    """The number of the node above that at a level of a head; above the first is the root."""
+    return sql.Column(f"n{level - 1}", "id") if level > 1 else sql.Integer(0)
+
+
+def _surrogate(surrogate: Surrogate, body: Body) -> sql.Expression:
+    """The value of a surrogate: that of :func:`~heptox.mapping.identity.surrogate_value`."""
     parts = []
     for argument, heading in headed_arguments(surrogate):
-        value = f"b.{body.terms[argument.term]}"
-        text = f"concat({sql.print_string(heading)}, length({value}), ':', {value}, ';')"
-        parts.append(f"CASE WHEN {value} IS NOT NULL THEN {text} ELSE '' END")
-    there = " OR ".join(f"b.{body.terms[argument.term]} IS NOT NULL" for argument in surrogate.own)
-    begin = sql.print_string(surrogate_name(surrogate))
-    return f"CASE WHEN {there} THEN concat({begin}, left(sha256(concat({', '.join(parts)})), {DIGITS})) END"
+        value = _binding(body.terms[argument.term])
+        size = sql.Call("length", (value,))
+        text = sql.Call("concat", (sql.String(heading), size, sql.String(":"), value, sql.String(";")))
+        parts.append(sql.Case(sql.NotNull(value), text))
+    there = sql.Some(tuple(sql.NotNull(_binding(body.terms[argument.term])) for argument in surrogate.own))
+    digest = sql.Call("sha256", (sql.Call("concat", tuple(parts)),))
+    name = sql.String(surrogate_name(surrogate))
+    return sql.Case(there, sql.Call("concat", (name, sql.Call("left", (digest, sql.Integer(DIGITS))))))

@@ -22,7 +22,7 @@ from heptox.mapping.image_text import ImageText
 from heptox.mapping.model import Mapping
 from heptox.mapping.node_tables import NodeTables
 from heptox.schema import Path, stream_faults
-from heptox.store import Cursor, NotCompiledError, Store, database_faults, statements
+from heptox.store import Cursor, NotCompiledError, Store, database_faults, statements as sql
 from heptox.xml import XmlElement, parse_document, write_document, write_element
 
 _COPIES: Final = 1_000
@@ -77,8 +77,8 @@ def exchange_stored(
         except NotCompiledError as reason:
             if report is not None:
                 report(str(reason))
-            whole = store.whole(doc, name, length, cursor, reader="its exchange", reason=str(reason))
-            yield write_document(exchange(mapping, whole, conflicts=conflicts).root)
+            text = store.whole(doc, name, length, cursor, reader="its exchange", reason=str(reason))
+            yield write_document(exchange(mapping, parse_document(text, name), conflicts=conflicts).root)
             return
         copies = _Copies(store, cursor, doc)
         if any(rule.body.stops for rule in plan.rules):
@@ -112,13 +112,15 @@ class _Copies:
         """Make the table."""
         self.run("CREATE TEMP TABLE copies (node BIGINT, content VARCHAR, body VARCHAR, named BOOLEAN)")
         for each in plan.rules:
-            body = statements.print_statement(each.body.statement)
+            body = sql.DerivedTable(each.body.statement, "b")
             for term, stop in each.body.stops.items():
-                node = each.body.terms[term]
-                asked = f"SELECT DISTINCT {node} AS node, {stop} AS stop FROM ({body}) AS b WHERE {node} IS NOT NULL"
-                self.run(f"CREATE TEMP TABLE places AS {asked} AND {node} NOT IN (SELECT node FROM copies)")
+                node = sql.Column("b", each.body.terms[term])
+                known = sql.Exists((sql.Source("copies", "c"),), sql.Compare("=", sql.Column("c", "node"), node))
+                asked = sql.All((sql.NotNull(node), sql.Fails(known)))
+                places = sql.Select((node, sql.Column("b", stop)), (body,), asked, distinct=True)
+                self.run(sql.print_table("places", sql.Statement((places,))))
                 last = -1
-                while found := self.run(f"SELECT * FROM places WHERE node > {last} ORDER BY node LIMIT {_COPIES}"):
+                while found := self.run("SELECT * FROM places WHERE k0 > ? ORDER BY k0 LIMIT ?", [last, _COPIES]):
                     columns = [list(column) for column in zip(*(self._copy(*row) for row in found), strict=True)]
                     self.run("INSERT INTO copies SELECT unnest(?), unnest(?), unnest(?), unnest(?)", columns)
                     last = found[-1][0]
@@ -131,7 +133,7 @@ class _Copies:
         text = write_element(element).removeprefix("<_")
         return node, content, text.removesuffix("_>"), text.endswith("_>")
 
-    def run(self, statement: str, values: Sequence[Sequence[object]] = ()) -> list[tuple[Any, ...]]:
+    def run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self._cursor.execute(statement, values).fetchall()
 
 

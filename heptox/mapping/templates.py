@@ -50,13 +50,12 @@ class Slot:
     member: str | None = None
 
 
-Piece: TypeAlias = str
-Token: TypeAlias = Piece | Slot
+Token: TypeAlias = sql.Expression | Slot
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """How the columns of a shape's nodes are called in expressions: ``v0`` and so on the values of its leaves.
+    """The columns of a shape's nodes, in the source ``n``: ``v0`` and so on are the values of its leaves.
 
     ``b0`` and ``w0`` are the text of a copied subtree behind its name, and whether its name stands at its end too;
     ``h`` says whether nodes stand below, by their stop nodes; ``name`` is the tag of a node in a box.
@@ -65,11 +64,11 @@ class Columns:
     shape: Shape
     below: Sequence[Path]
 
-    def value(self, leaf: Path) -> str:
-        return f"v{self.shape.leaves.index(leaf)}"
+    def of(self, leaf: Path, kind: str = "v") -> sql.Column:
+        return sql.Column("n", f"{kind}{self.shape.leaves.index(leaf)}")
 
-    def has(self, node: Path) -> str:
-        return f"h{self.below.index(node)}"
+    def has(self, node: Path) -> sql.Column:
+        return sql.Column("n", f"h{self.below.index(node)}")
 
 
 def tokens(tree: SchemaTree, made: Mapping[Path, Shape], columns: Columns) -> tuple[Token, ...]:
@@ -77,64 +76,70 @@ def tokens(tree: SchemaTree, made: Mapping[Path, Shape], columns: Columns) -> tu
     shape = columns.shape
     ends = {node + path for node, each in made.items() for path in ((), *each.leaves)}
     writer = _Writer(tree, columns, {end[:length] for end in ends for length in range(len(end) + 1)})
-    name = "name" if shape.is_boxed else sql.print_string(shape.node[-1] if shape.node else tree.root)
+    name = sql.Column("n", "name") if shape.is_boxed else sql.String(shape.node[-1] if shape.node else tree.root)
     if () in shape.copied:
         writer.copy(name, ())
-        writer.element(name, (), f"{columns.value(())} IS NULL")
+        writer.element(name, (), (sql.Fails(sql.NotNull(columns.of(()))),))
     else:
-        writer.element(name, (), None)
+        writer.element(name, (), ())
     return writer.tokens()
+
+
+_Guard: TypeAlias = tuple[sql.Condition, ...]
+"""Conditions under all of which what is guarded is written."""
 
 
 @dataclass
 class _Writer:
-    """Writes templates. A guard is a condition of SQL, under which what it guards is written."""
+    """Writes templates."""
 
     tree: SchemaTree
     columns: Columns
     made: set[Path]
-    _tokens: list[list[tuple[str | None, str]] | Slot] = field(default_factory=list)
+    _tokens: list[list[sql.Expression] | Slot] = field(default_factory=list)
 
     def tokens(self) -> tuple[Token, ...]:
-        return tuple(token if isinstance(token, Slot) else _expression(token) for token in self._tokens)
+        """The tokens written; a null in a piece adds nothing to it."""
+        return tuple(token if isinstance(token, Slot) else sql.Call("concat", tuple(token)) for token in self._tokens)
 
-    def element(self, name: str, below: Path, guard: str | None) -> None:
+    def element(self, name: sql.Expression, below: Path, guard: _Guard) -> None:
         """An element with what stands in it, at the path ``below`` the node."""
-        self._write(guard, "'<'", name)
+        self._write(guard, "<", name)
         for attribute in self.tree.element((*self.columns.shape.node, *below)).attributes:
             leaf = (*below, f"@{attribute.name}")
             if leaf in self.columns.shape.leaves:
-                value = self.columns.value(leaf)
-                opening = sql.print_string(f' {attribute.name}="')
-                self._write(_both(guard, f"{value} IS NOT NULL"), opening, escaped_attribute(value), "'\"'")
-        content = self._content(below)
-        if content is None:
-            self._write(guard, "'/>'")
+                value = self.columns.of(leaf)
+                opening = f' {attribute.name}="'
+                self._write((*guard, sql.NotNull(value)), opening, _escaped(value, IN_VALUE), '"')
+        found = self._content(below)
+        if not found:
+            self._write(guard, "/>")
             return
-        self._write(guard, f"CASE WHEN {content} THEN '>' ELSE '/>' END")
+        content = sql.Some(found)
+        self._write(guard, sql.Case(content, sql.String(">"), sql.String("/>")))
         for text in self._texts(below):
-            self._write(_both(guard, f"{text} IS NOT NULL"), escaped_text(text))
+            self._write((*guard, sql.NotNull(text)), _escaped(text, IN_TEXT))
         self._children(below)
-        self._write(_both(guard, content), "'</'", name, "'>'")
+        self._write((*guard, content), "</", name, ">")
 
-    def copy(self, name: str, leaf: Path) -> None:
+    def copy(self, name: sql.Expression, leaf: Path) -> None:
         """A subtree that is copied under a name; nothing where it is not there."""
-        value = self.columns.value(leaf)
-        body, named = value.replace("v", "b"), value.replace("v", "w")
-        self._write(f"{value} IS NOT NULL", "'<'", name, body, f"CASE WHEN {named} THEN concat({name}, '>') END")
+        end = sql.Case(self.columns.of(leaf, "w"), sql.Call("concat", (name, sql.String(">"))))
+        self._write((sql.NotNull(self.columns.of(leaf)),), "<", name, self.columns.of(leaf, "b"), end)
 
-    def _write(self, guard: str | None, *parts: str) -> None:
+    def _write(self, guard: _Guard, *parts: str | sql.Expression) -> None:
         if not self._tokens or isinstance(self._tokens[-1], Slot):
             self._tokens.append([])
         piece = self._tokens[-1]
         assert isinstance(piece, list)
-        piece += ((guard, part) for part in parts)
+        texts = (sql.String(part) if isinstance(part, str) else part for part in parts)
+        piece += (sql.Case(sql.All(guard), text) if guard else text for text in texts)
 
-    def _texts(self, below: Path) -> list[str]:
+    def _texts(self, below: Path) -> list[sql.Column]:
         """The columns of an element's own text."""
         shape = self.columns.shape
         leaves = [leaf for leaf in ((*below, TEXT), *([()] if not below else [])) if leaf in shape.leaves]
-        return [self.columns.value(leaf) for leaf in leaves if leaf not in shape.copied]
+        return [self.columns.of(leaf) for leaf in leaves if leaf not in shape.copied]
 
     def _children(self, below: Path) -> None:
         node = self.columns.shape.node
@@ -142,15 +147,16 @@ class _Writer:
             if isinstance(child, Slot):
                 self._tokens.append(child)
             elif child in self.columns.shape.copied:
-                self.copy(sql.print_string(child[-1]), child)
+                self.copy(sql.String(child[-1]), child)
             elif child in self.columns.shape.leaves:
-                value, name = self.columns.value(child), child[-1]
-                opening, empty = sql.print_string(f"<{name}>"), sql.print_string(f"<{name}/>")
-                self._write(f"{value} IS NOT NULL", f"CASE {value} WHEN '' THEN {empty} ELSE {opening} END")
-                self._write(None, escaped_text(value))
-                self._write(f"{value} <> ''", sql.print_string(f"</{name}>"))
+                value, name = self.columns.of(child), child[-1]
+                empty = sql.Compare("=", value, sql.String(""))
+                opening = sql.Case(empty, sql.String(f"<{name}/>"), sql.String(f"<{name}>"))
+                self._write((sql.NotNull(value),), opening)
+                self._write((), _escaped(value, IN_TEXT))
+                self._write((sql.Compare("!=", value, sql.String("")),), f"</{name}>")
             elif not self.tree.is_leaf((*node, *child)):
-                self.element(sql.print_string(child[-1]), child, self._exists(child))
+                self.element(sql.String(child[-1]), child, (sql.Some(self._exists(child)),))
 
     def _below(self, below: Path) -> list[Path | Slot]:
         """What can stand in an element, in order: slots, and the paths of elements that stand once."""
@@ -174,57 +180,30 @@ class _Writer:
     def _box(self, path: Path) -> Box | None:
         return next((box for box in self.tree.boxes if box.parent == path[:-1] and path[-1] in box.members), None)
 
-    def _content(self, below: Path) -> str | None:
-        """Whether an element has text or children; ``None`` when it never has."""
-        found = [f"coalesce({text} <> '', FALSE)" for text in self._texts(below)]
+    def _content(self, below: Path) -> _Guard:
+        """The conditions of which one holds where an element has text or children."""
+        found: list[sql.Condition] = [sql.Compare("!=", text, sql.String("")) for text in self._texts(below)]
         for child in self._below(below):
-            if isinstance(child, Slot):
-                found.append(self.columns.has(child.node))
-            elif (condition := self._exists(child)) is not None:
-                found.append(condition)
-        return _any(found)
+            found += (self.columns.has(child.node),) if isinstance(child, Slot) else self._exists(child)
+        return tuple(dict.fromkeys(found))
 
-    def _exists(self, below: Path) -> str | None:
-        """Whether an element that stands once is there: something at it, or below it, has a value."""
+    def _exists(self, below: Path) -> _Guard:
+        """The conditions of which one holds where an element that stands once is there: something at it, or below it,
+        has a value.
+        """
         leaves = [leaf for leaf in self.columns.shape.leaves if leaf[: len(below)] == below]
         node = (*self.columns.shape.node, *below)
         slots = [each for each in self.columns.below if each[: len(node)] == node]
-        found = [f"{self.columns.value(leaf)} IS NOT NULL" for leaf in leaves]
-        return _any([*found, *(self.columns.has(slot) for slot in slots)])
+        return *(sql.NotNull(self.columns.of(leaf)) for leaf in leaves), *map(self.columns.has, slots)
 
 
-def _any(conditions: Sequence[str]) -> str | None:
-    return f"({' OR '.join(dict.fromkeys(conditions))})" if conditions else None
+def _escaped(value: sql.Expression, escapes: Mapping[str, str]) -> sql.Expression:
+    """A value as :mod:`heptox.xml` writes it.
 
-
-def _both(one: str | None, other: str) -> str:
-    return other if one is None else f"{one} AND {other}"
-
-
-def _expression(parts: Sequence[tuple[str | None, str]]) -> str:
-    """All parts, one after the other, without those that are null. One call makes one copy of each text."""
-    texts = [text if guard is None else f"CASE WHEN {guard} THEN {text} END" for guard, text in parts]
-    return f"concat({', '.join(texts)})"
-
-
-def escaped_text(value: str) -> str:
-    """The expression of SQL for an expression's value as text of an element, as :mod:`heptox.xml` writes it."""
-    return _escaped(value, IN_TEXT)
-
-
-def escaped_attribute(value: str) -> str:
-    """As :func:`escaped_text` for the value of an attribute between double quotes."""
-    return _escaped(value, IN_VALUE)
-
-
-def _escaped(value: str, escapes: Mapping[str, str]) -> str:
-    """Looking for characters takes a tenth of the time of replacing them, and few values have any."""
-    found = " OR ".join(f"contains({value}, {_character(character)})" for character in escapes)
+    Looking for characters takes a tenth of the time of replacing them, and few values have any.
+    """
+    found = [sql.Call("contains", (value, sql.String(character))) for character in escapes]
     replaced = value
     for character, escape in escapes.items():
-        replaced = f"replace({replaced}, {_character(character)}, '{escape}')"
-    return f"CASE WHEN {found} THEN {replaced} ELSE {value} END"
-
-
-def _character(character: str) -> str:
-    return f"'{character}'" if character.isprintable() else f"chr({ord(character)})"
+        replaced = sql.Call("replace", (replaced, sql.String(character), sql.String(escape)))
+    return sql.Case(sql.Some(tuple(found)), replaced, value)

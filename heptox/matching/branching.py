@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from heptox.matching.linear_path import LinearPath, Step
-from heptox.pattern import Number, Operator, PatternNode, Text, TreePattern, printed_constant
+from heptox.pattern import Number, PatternNode, Sign, Text, TreePattern, printed_constant
 
 
 class BranchingPoint(NamedTuple):
@@ -31,7 +31,7 @@ class Branch:
     """
 
     path: LinearPath
-    operator: Operator | None = None
+    operator: Sign | None = None
     constant: Text | Number | None = None
     points: tuple[BranchingPoint, ...] = ()
 

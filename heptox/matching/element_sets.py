@@ -28,7 +28,7 @@ from heptox.matching.shared_nodes import (
     Needed,
 )
 from heptox.matching.tag_paths import Ids
-from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, COMPARE, TEXT, Operator, double, is_leaf_test
+from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, OPERATORS, TEXT, Sign, double, is_leaf_test
 from heptox.xml import XmlElement
 
 Rows: TypeAlias = NDArray[np.uint64]
@@ -240,7 +240,7 @@ def _set_of(numbers: Sequence[int]) -> int:
 class _Values(Protocol[_Asked]):
     """The values of the nodes that pass a test, with their elements."""
 
-    def passing(self, operator: Operator, constant: _Asked) -> int:
+    def passing(self, operator: Sign, constant: _Asked) -> int:
         """The elements of the values that compare so with the constant."""
         ...
 
@@ -261,7 +261,7 @@ class _Ordered(Generic[_Key]):
         self._before: list[int] = []
         self._after: list[int] = []
 
-    def passing(self, operator: Operator, constant: _Key) -> int:
+    def passing(self, operator: Sign, constant: _Key) -> int:
         """The elements of the values that compare so with the constant."""
         if operator == "=":
             return self._sets.get(constant, 0)
@@ -297,7 +297,7 @@ class _Sorted(Generic[_Key]):
         self._elements: list[int] = [number for _, number in ordered]
         self._unordered = [number for value, number in pairs if value != value]
 
-    def passing(self, operator: Operator, constant: _Key) -> int:
+    def passing(self, operator: Sign, constant: _Key) -> int:
         """The elements of the values that compare so with the constant."""
         begin: int = bisect_left(self._keys, constant)
         end: int = bisect_right(self._keys, constant)
@@ -319,9 +319,9 @@ class _Sorted(Generic[_Key]):
 
 def _passes(value: str, comparison: Comparison) -> bool:
     if comparison.number is None:
-        return COMPARE[comparison.operator](value, comparison.text)
+        return OPERATORS[comparison.operator].holds(value, comparison.text)
     number = double(value)
-    return number is not None and COMPARE[comparison.operator](number, comparison.number)
+    return number is not None and OPERATORS[comparison.operator].holds(number, comparison.number)
 
 
 def string_value(element: XmlElement) -> str:

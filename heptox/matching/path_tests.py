@@ -17,7 +17,7 @@ from heptox.matching.linear_path import LinearPath
 from heptox.matching.path_match import PathMatch
 from heptox.matching.postings import NO_PLACES, Places
 from heptox.matching.tag_paths import TagPaths
-from heptox.pattern import ANY_ELEMENT, TEXT, Operator
+from heptox.pattern import ANY_ELEMENT, TEXT, Sign
 
 Flags: TypeAlias = NDArray[np.bool_]
 Doubles: TypeAlias = NDArray[np.float64]
@@ -141,7 +141,7 @@ class PathTests:
         if not counts[linear]:
             self._changed(linear)
 
-    def bound(self, path: LinearPath, operator: Operator, constant: float) -> tuple[int, float]:
+    def bound(self, path: LinearPath, operator: Sign, constant: float) -> tuple[int, float]:
         """Where among the extremes of a document stands what must be at least the second number; used once more.
 
         ``operator`` is one of ``< <= > >=``.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from heptox.matching.postings import Places
 from heptox.matching.tag_paths import Ids
-from heptox.pattern import Number, Operator, PatternNode, TreePattern, ValueTest, is_leaf_test, literal
+from heptox.pattern import Number, PatternNode, Sign, TreePattern, ValueTest, is_leaf_test, literal
 
 Flags: TypeAlias = NDArray[np.bool_]
 
@@ -32,7 +32,7 @@ ANYTHING: Final = 0
 class Comparison(NamedTuple):
     """A value test; ``number`` is what values are compared with as numbers, ``text`` is for all others."""
 
-    operator: Operator
+    operator: Sign
     text: str
     number: float | None
 

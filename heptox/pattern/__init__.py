@@ -26,7 +26,6 @@ from heptox.pattern.model import (
     NoNode,
     Number,
     Operand,
-    Operator,
     Presence,
     Query,
     SameValue,
@@ -37,6 +36,7 @@ from heptox.pattern.model import (
     Variable,
 )
 from heptox.pattern.normalise import normalise
+from heptox.pattern.operators import FUNCTIONS, OPERATORS, ComparisonOperator, Operator, Sign, flipped, is_sign
 from heptox.pattern.rewrite import (
     Content,
     atom_terms,
@@ -59,13 +59,14 @@ from heptox.pattern.tree_pattern import (
     is_leaf_test,
     printed_constant,
 )
-from heptox.pattern.values import COMPARE, Numeric, double, flipped, holds, literal
+from heptox.pattern.values import Numeric, double, holds, literal
 
 __all__ = [
     "ANY_ATTRIBUTE",
     "ANY_ELEMENT",
-    "COMPARE",
+    "FUNCTIONS",
     "NODE",
+    "OPERATORS",
     "TAG",
     "TEXT",
     "Absence",
@@ -74,6 +75,7 @@ __all__ = [
     "Axis",
     "Closure",
     "Comparison",
+    "ComparisonOperator",
     "Constraints",
     "Content",
     "DeepEqual",
@@ -92,6 +94,7 @@ __all__ = [
     "Query",
     "SameValue",
     "Shape",
+    "Sign",
     "Template",
     "Term",
     "Text",
@@ -106,6 +109,7 @@ __all__ = [
     "fresh_name",
     "holds",
     "is_leaf_test",
+    "is_sign",
     "literal",
     "map_atom",
     "map_template",

@@ -18,12 +18,12 @@ from heptox.pattern.model import (
     Member,
     NoNode,
     Number,
-    Operator,
     Presence,
     SameValue,
     Term,
     Text,
 )
+from heptox.pattern.operators import Operator
 from heptox.pattern.orderings import Orderings
 from heptox.pattern.values import holds
 from heptox.schema import Path

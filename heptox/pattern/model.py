@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from heptox.pattern.operators import Operator
 from heptox.schema import Path
 
 TAG: Final = "name()"
@@ -23,7 +24,6 @@ NODE: Final = "node()"
 Where two are equal, normalisation makes one variable of both; they are items only where members are compared.
 """
 
-Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 Shape: TypeAlias = Literal["element", "attribute", "constructed", "text", "value", "copy"]
 
 

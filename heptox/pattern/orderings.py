@@ -1,16 +1,14 @@
-"""Comparisons other than equality, over classes of equal terms."""
+"""Comparisons other than equality of strings, over classes of equal terms."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from heptox.checks import Check
 from heptox.pattern.equalities import Equalities
-from heptox.pattern.model import Comparison, Number, Operand, Operator, Term, Text
-from heptox.pattern.values import COMPARE, flipped, holds
-
-_REFLEXIVE: Final = frozenset({"=", "<=", ">="})
+from heptox.pattern.model import Comparison, Number, Operand, Term, Text
+from heptox.pattern.operators import OPERATORS, Operator, flipped
+from heptox.pattern.values import holds
 
 
 class Orderings:
@@ -38,12 +36,9 @@ class Orderings:
         """Whether two comparisons exclude each other."""
         for comparison, left, right in self._facts:
             check()
-            operators = [op for op, other, bound in self._facts if (other, bound) == (left, right)]
-            if _impossible_with(comparison, operators):
+            others = ((op, bound) for op, other, bound in self._facts if other == left)
+            if any(_disjoint(comparison, right, other, bound) for other, bound in others):
                 return True
-            for other, bound in self._bounds(left):
-                if not isinstance(right, Term) and _disjoint(comparison, right, other, bound):
-                    return True
         return False
 
     def implies(self, comparison: Operator, left: Term, right: Operand) -> bool:
@@ -54,32 +49,22 @@ class Orderings:
             return truth
         if (comparison, left, bound) in self._facts:
             return True
-        if isinstance(bound, Term):
-            stronger = {"<=": "<", ">=": ">"}.get(comparison)
-            if stronger and any(fact == (stronger, left, bound) for fact in self._facts):
-                return True
-            if comparison == "!=" and any(fact[0] in "<>" and fact[1:] == (left, bound) for fact in self._facts):
-                return True
-            constant = self._equalities.constants.get(bound)
-            return constant is not None and self.implies(comparison, left, Text(constant))
-        return any(_follows(other, known, comparison, bound) for other, known in self._bounds(left))
+        if any(_follows(op, known, comparison, bound) for op, other, known in self._facts if other == left):
+            return True
+        constant = self._equalities.constants.get(bound) if isinstance(bound, Term) else None
+        return constant is not None and self.implies(comparison, left, Text(constant))
 
     def _decided(self, left: Term, comparison: Operator, right: Operand) -> bool | None:
         """The truth of a comparison where constants or identity settle it, else ``None``."""
         constant = self._equalities.constants.get(left)
         if isinstance(right, Term):
             if left == right:
-                return comparison in _REFLEXIVE
+                return OPERATORS[comparison].is_reflexive
             other = self._equalities.constants.get(right)
             if constant is not None and other is not None:
                 return holds(constant, comparison, Text(other))
             return None
         return None if constant is None else holds(constant, comparison, right)
-
-    def _bounds(self, term: Term) -> Iterator[tuple[Operator, Text | Number]]:
-        for comparison, left, right in self._facts:
-            if left == term and not isinstance(right, Term):
-                yield comparison, right
 
     def facts(self) -> Iterator[Comparison]:
         """The comparisons other than equality, each once, over representatives and constants where these are known.
@@ -99,38 +84,26 @@ class Orderings:
                 yield Comparison(comparison, left, right)
 
 
-def _impossible_with(comparison: Operator, others: list[Operator]) -> bool:
-    """Whether one comparison between the same two operands excludes one of the others."""
-    excluded = {"<": {">", ">=", "="}, ">": {"<", "<=", "="}, "!=": {"="}, "=": {"!=", "<", ">"}}.get(comparison, set())
-    return any(other in excluded for other in others)
+def _outcomes(known: Operator, bound: Operand, limit: Operand) -> frozenset[str] | None:
+    """How ``x`` may stand to ``limit`` where ``x known bound``; ``None`` where that is open: they are two terms, or
+    literals of two kinds, or ``known`` is no sign.
+    """
+    if OPERATORS[known].is_function or type(bound) is not type(limit):
+        return None
+    if bound == limit:
+        return OPERATORS[known].outcomes
+    if isinstance(bound, Term) or isinstance(limit, Term):
+        return None
+    return OPERATORS[known].outcomes_elsewhere(bound.value, limit.value)
 
 
-def _same_kind(first: Text | Number, second: Text | Number) -> bool:
-    return type(first) is type(second)
+def _disjoint(first: Operator, low: Operand, second: Operator, high: Operand) -> bool:
+    """Whether no value satisfies ``x first low`` and ``x second high``."""
+    left = _outcomes(first, low, high)
+    return left is not None and not OPERATORS[second].is_function and left.isdisjoint(OPERATORS[second].outcomes)
 
 
-def _disjoint(first: Operator, low: Text | Number, second: Operator, high: Text | Number) -> bool:
-    """Whether no value satisfies ``x first low`` and ``x second high``; only literals of one kind are compared."""
-    if not _same_kind(low, high):
-        return False
-    if first == "=":
-        return not COMPARE[second](low.value, high.value)
-    if first in (">", ">=") and second in ("<", "<="):
-        strict = first == ">" or second == "<"
-        return COMPARE[">=" if strict else ">"](low.value, high.value)
-    return False
-
-
-def _follows(known: Operator, bound: Text | Number, asked: Operator, limit: Text | Number) -> bool:
-    """Whether ``x known bound`` implies ``x asked limit``; only literals of one kind are compared."""
-    if not _same_kind(bound, limit):
-        return False
-    if known == "=":
-        return COMPARE[asked](bound.value, limit.value)
-    if known in ("<", "<=") and asked in ("<", "<=", "!="):
-        strict = known == "<" or asked == "<="
-        return COMPARE["<=" if strict else "<"](bound.value, limit.value)
-    if known in (">", ">=") and asked in (">", ">=", "!="):
-        strict = known == ">" or asked == ">="
-        return COMPARE[">=" if strict else ">"](bound.value, limit.value)
-    return known == asked and bound.value == limit.value
+def _follows(known: Operator, bound: Operand, asked: Operator, limit: Operand) -> bool:
+    """Whether ``x known bound`` implies ``x asked limit``."""
+    left = _outcomes(known, bound, limit)
+    return left is not None and left <= OPERATORS[asked].outcomes

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from heptox.pattern.model import Number, Operator, Text
+from heptox.pattern.model import Number, Text
+from heptox.pattern.operators import Sign
 
 Axis: TypeAlias = Literal["/", "//"]
 """A child, or a node at any depth below."""
@@ -23,7 +24,7 @@ TEXT: Final = "text()"
 class ValueTest:
     """What the value of a node itself must fulfil: ``. >= 5``, ``. = "x"`` (:func:`~heptox.pattern.holds`)."""
 
-    operator: Operator
+    operator: Sign
     constant: Text | Number
 
     def __str__(self) -> str:

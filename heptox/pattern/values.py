@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import math
-import operator
 import re
-from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from heptox.pattern.model import Number, Operator, Text
+from heptox.pattern.model import Number, Text
+from heptox.pattern.operators import OPERATORS, Operator
 
 Numeric: TypeAlias = Decimal | float
 """``xs:integer`` and ``xs:decimal`` as ``Decimal``, ``xs:double`` as ``float``."""
 
-COMPARE: Final[Mapping[Operator, Callable[[Any, Any], bool]]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-"""What each operator means for two values of one kind."""
-
-_FLIPPED: Final[Mapping[Operator, Operator]] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _DOUBLE: Final = re.compile(
     r"[ \t\n\r]*(?:([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|([+-]?INF)|NaN)[ \t\n\r]*"
 )
-
-
-def flipped(comparison: Operator) -> Operator:
-    """The operator that says the same with its sides exchanged."""
-    return _FLIPPED[comparison]
 
 
 def double(value: str) -> float | None:
@@ -60,6 +43,6 @@ def holds(left: str, comparison: Operator, right: Text | Number) -> bool:
     (True, False, False)
     """
     if isinstance(right, Text):
-        return COMPARE[comparison](left, right.value)
+        return OPERATORS[comparison].holds(left, right.value)
     value = double(left)
-    return value is not None and COMPARE[comparison](value, float(literal(right.lexical)))
+    return value is not None and OPERATORS[comparison].holds(value, float(literal(right.lexical)))

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
         stop_peer,
     )
     from heptox.peer.control.background import DAEMON_LOG, start_in_background
-    from heptox.peer.control.client import Client, find_peer
+    from heptox.peer.control.client import Client
     from heptox.peer.control.endpoint import ControlAddress
     from heptox.peer.control.subscriptions import Subscriptions, subscriptions_at
     from heptox.peer.daemon import serve
+    from heptox.peer.folder.choosing import find_peer
     from heptox.peer.folder.files import write_atomically
     from heptox.peer.folder.folder import Acquaintance, PeerFolder
     from heptox.peer.models.control import (
@@ -257,7 +258,7 @@ __getattr__ = later(
             "stop_peer",
         ),
         "control.background": ("DAEMON_LOG", "start_in_background"),
-        "control.client": ("Client", "find_peer"),
+        "control.client": ("Client",),
         "control.endpoint": ("ControlAddress",),
         "models.control": (
             "AcquaintanceRequest",
@@ -288,6 +289,7 @@ __getattr__ = later(
         ),
         "daemon": ("serve",),
         "process.evaluating": ("evaluated_once",),
+        "folder.choosing": ("find_peer",),
         "folder.files": ("write_atomically",),
         "folder.folder": ("Acquaintance", "PeerFolder"),
         "wire.standing": ("Side", "Standing"),

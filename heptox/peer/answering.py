@@ -32,7 +32,7 @@ from heptox.peer.query.shares import OWN, Shares
 from heptox.peer.query.translating import expression_of, translated
 from heptox.peer.wire.messages import Body, HopPath, PeerId, Status, body_key
 from heptox.peer.wire.standing import Side
-from heptox.store import VALUE_BYTES, Allowance, QueryPlan, Store, plan_query, query as answers
+from heptox.store import VALUE_BYTES, Allowance, Pool, QueryPlan, Store, plan_query, query as answers
 from heptox.translate import Direction
 
 LOG: Final = logging.getLogger(__name__)
@@ -45,6 +45,10 @@ TRANSLATIONS: Final = 2
 FOR_ONE: Final = 8
 """Evaluations for one neighbour that are under way at once; its others wait until one has ended. While its items wait
 to be taken, each holds memory of the database: a neighbour that takes none must leave enough for everybody else."""
+HELD_FOR_ONE: Final = 256 * 1024 * 1024
+"""Bytes that the evaluations for one neighbour hold together, with the documents that they have read into memory."""
+HELD_FOR_NEIGHBOURS: Final = 2 * HELD_FOR_ONE
+"""Bytes that those for all neighbours hold together."""
 LEAST_HELD: Final = 1024 * 1024
 """Bytes that an evaluation may hold at a time even when the budget of its query is smaller."""
 _Result = TypeVar("_Result")
@@ -74,6 +78,8 @@ class Answering:
         self._budgets = Budgets(seconds, lambda asker: asker in self.neighbours)
         self._evaluating = Shares(evaluations)
         self._under_way: WeakValueDictionary[PeerId, trio.CapacityLimiter] = WeakValueDictionary()
+        self._held = Pool(HELD_FOR_NEIGHBOURS)
+        self._held_for: WeakValueDictionary[PeerId, Pool] = WeakValueDictionary()
         self._translating = Shares(TRANSLATIONS)
         self._translations = ResultCache[Translated | Untranslated](remembered)
         self._plans = ResultCache[QueryPlan](remembered)
@@ -147,8 +153,9 @@ class Answering:
         What is ``hidden`` is not in the store that is asked then.
 
         Raises :class:`StoreError` (HX6006, HX6007) when the evaluation would hold more than ``budget`` bytes, about,
-        and as :func:`heptox.store.query`; :class:`PeerError` HX7081 where it is not sure what may be seen, HX7106 when
-        the asker's queries take more of the processor than they may.
+        HX6019 when those for a neighbour would hold more than :data:`HELD_FOR_ONE`, or for all of them more than
+        :data:`HELD_FOR_NEIGHBOURS`, and as :func:`heptox.store.query`; :class:`PeerError` HX7081 where it is not sure
+        what may be seen, HX7106 when the asker's queries take more of the processor than they may.
         """
         asker = sender(path)
         place = self._under_way.setdefault(asker, trio.CapacityLimiter(FOR_ONE))
@@ -158,7 +165,7 @@ class Answering:
         items: _Batches | None = None
         try:
             store = self._exports.of(hidden).store if hidden else self._store
-            items = _Batches(self._items(body, store, _check(stop, meter), _allowance(budget)), stop)
+            items = _Batches(self._items(body, store, _check(stop, meter), self._allowance(asker, budget)), stop)
             take = partial(_guarded, items.take, meter)
             while batch := await self._evaluating.run(asker, take):
                 yield batch
@@ -193,6 +200,11 @@ class Answering:
             plan = plan_query(expression_of(body, check), store.catalogue)
             self._plans.put((store.catalogue, encoded), plan, KEY_BYTES + TREE_COST * len(encoded))
         yield from answers(store, plan, check, allowance)
+
+    def _allowance(self, asker: PeerId, budget: int) -> Allowance:
+        pool = None if asker == OWN else self._held_for.setdefault(asker, Pool(HELD_FOR_ONE, self._held))
+        held = max(budget, LEAST_HELD)
+        return Allowance(held // VALUE_BYTES, held, pool)
 
     async def ended(self) -> None:
         """Wait until no evaluation is under way; none can be begun from then on."""
@@ -269,11 +281,6 @@ def _size(translation: Translated | Untranslated) -> int:
     if isinstance(translation, Untranslated):
         return KEY_BYTES + texts + len(translation.reason)
     return KEY_BYTES + texts + len(translation.text) + BODY_COST * len(cbor2.dumps(translation.body))
-
-
-def _allowance(budget: int) -> Allowance:
-    held = max(budget, LEAST_HELD)
-    return Allowance(values=held // VALUE_BYTES, characters=held)
 
 
 def _guarded(work: Callable[[], _Result], meter: Meter) -> _Result:

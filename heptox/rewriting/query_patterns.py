@@ -15,6 +15,7 @@ from heptox.checks import Check
 from heptox.errors import SchemaError
 from heptox.pattern import (
     ANY_ELEMENT,
+    OPERATORS,
     TAG,
     Absence,
     Axis,
@@ -33,7 +34,9 @@ from heptox.pattern import (
     TreePattern,
     ValueTest,
     Variable,
+    atom_terms,
     holds,
+    is_sign,
 )
 from heptox.routing import UndecidedError, homomorphism
 from heptox.schema import ANYWHERE, TEXT, WILDCARD, Match, Path, axis_matches
@@ -171,14 +174,14 @@ class _Saying:
         match atom:
             case Comparison(_, Term(variable, path), Text() | Number()) if path == (TAG,):
                 self._tags.setdefault(variable, []).append(atom)
-            case Comparison(operator, left, Text() | Number() as constant):
+            case Comparison(operator, left, Text() | Number() as constant) if is_sign(operator):
                 self._place(left).values[ValueTest(operator, constant)] = None
             case Comparison(operator, left, right) if left == right:
                 self._place(left)
-                self._possible = self._possible and operator in ("=", "<=", ">=")
-            case Comparison(_, left, Term() as right):
-                self._present(left)
-                self._present(right)
+                self._possible = self._possible and OPERATORS[operator].is_reflexive
+            case _:
+                for term in atom_terms(atom):
+                    self._present(term)
                 self._exact = False
 
     def _present(self, term: Term) -> None:

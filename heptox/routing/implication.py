@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from heptox.pattern import Number, Operator, Text, ValueTest, double, holds, literal
+from heptox.pattern import Number, Sign, Text, ValueTest, double, holds, literal
 
 T = TypeVar("T", str, float)
 
@@ -24,7 +24,7 @@ class _Interval(Generic[T]):
     below_upper: bool = False
     excluded: frozenset[T] = frozenset()
 
-    def add(self, operator: Operator, constant: T) -> None:
+    def add(self, operator: Sign, constant: T) -> None:
         if operator == "!=":
             self.excluded |= {constant}
         strict = operator in ("<", ">")
@@ -51,7 +51,7 @@ class _Interval(Generic[T]):
             return self.above_lower or self.below_upper or self.lower in self.excluded
         return self.lower > self.upper
 
-    def implies(self, operator: Operator, constant: T) -> bool:
+    def implies(self, operator: Sign, constant: T) -> bool:
         """Whether all values that are left compare so with a constant."""
         match operator:
             case "<":

@@ -6,6 +6,7 @@ It is decided by the schema graph alone, whatever the schema was written in.
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -325,7 +326,7 @@ class Validator:
             return
         parts = value.split(" ") if attribute.type in _LISTS else [value]
         pattern, wanted = _SPELLING.get(attribute.type, (None, ""))
-        if pattern is not None and not all(map(pattern.fullmatch, parts)):
+        if pattern is not None and not all(re.fullmatch(pattern, part) for part in parts):
             self._wrong_value(attribute, value, f"{wanted} would fit")
         elif attribute.type == AttributeType.ID:
             self._identify(attribute, value)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from heptox.doors import later
 from heptox.store import sql as statements
-from heptox.store.allowance import VALUE_BYTES, Allowance
+from heptox.store.allowance import VALUE_BYTES, Allowance, Pool
 from heptox.store.evaluation import evaluate
 from heptox.store.hiding import Hiding, hidden_path, hidden_path_fault
 from heptox.store.joins import Join, NodeSet, NotCompiledError
@@ -39,6 +39,7 @@ __all__ = [
     "NodeSet",
     "NotCompiledError",
     "Part",
+    "Pool",
     "QueryPlan",
     "ReadDocument",
     "Relation",

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from heptox.grammar import syntax
-from heptox.store.allowance import Allowance, MemoryUse
+from heptox.store.allowance import MemoryUse
 from heptox.store.columnar import FEW, Columns, NotColumnarError, Portion, Read
 from heptox.store.items import AttributeItem, Constructed, Construction, Item, TextItem, string_value
 from heptox.store.plan import AttributeSlot, Block, LeafSlot, Member, RangeSlot, Slot, TextSlot
@@ -52,8 +52,8 @@ class _Match:
 class Assembly(Construction[_Match]):
     """Puts the rows of a plan together to items."""
 
-    def __init__(self, plan: Plan, read: Read, allowance: Allowance) -> None:
-        super().__init__(MemoryUse(allowance))
+    def __init__(self, plan: Plan, read: Read, held: MemoryUse) -> None:
+        super().__init__(held)
         self._plan = plan
         self._read = read
 

@@ -22,7 +22,7 @@ import zstandard
 
 from heptox.errors import Fault, HeptoxError, InputError, StoreError
 from heptox.grammar import syntax
-from heptox.store.allowance import Allowance
+from heptox.store.allowance import Allowance, MemoryUse
 from heptox.store.answering import Assembly
 from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.chunks import ChunkWriter, cut_out
@@ -361,9 +361,10 @@ class Answers:
         yield from found
 
     def _found(self, rows: pa.RecordBatch, texts: _Texts) -> Iterator[Answer]:
+        assembly = Assembly(self._plan, texts.read, MemoryUse(self._allowance))
         pairs = (
             pair
-            for portion in Assembly(self._plan, texts.read, self._allowance).answers(iter([rows]))
+            for portion in assembly.answers(iter([rows]))
             for pair in zip(portion.documents, portion.items, strict=True)
         )
         for doc, found in groupby(pairs, key=lambda pair: pair[0]):

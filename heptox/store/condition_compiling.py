@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from heptox.grammar import syntax
-from heptox.pattern import Operator, flipped, literal
+from heptox.pattern import OPERATORS, Operator, flipped, literal
 from heptox.schema import TEXT
 from heptox.store import sql
 from heptox.store.joins import Join, NodeSet, NotCompiledError, is_attribute
@@ -65,7 +65,9 @@ class ConditionCompiler:
         if isinstance(left, syntax.NumberValue):
             if operator == "!=":
                 raise NotCompiledError("what is no number is unlike every number")
-            left = self._only(left.argument, join, context)
+            left = self._only(left.argument, "number()", join, context)
+        elif OPERATORS[operator].is_function:
+            left = self._only(left, f"{operator}()", join, context)
         joins: list[Join] = []
         for before, first in self._operand(left, join.inside(), context):
             if isinstance(right, syntax.NumberLiteral):
@@ -102,13 +104,11 @@ class ConditionCompiler:
             raise NotCompiledError("deep-equal() compares texts or elements without text, which may be absent")
         return self.rows.value(join, nodes)
 
-    def _only(
-        self, operand: syntax.PathExpression | syntax.Data | syntax.TagValue, join: Join, context: NodeSet | None
-    ) -> syntax.Operand:
-        """An operand that has one value at most."""
+    def _only(self, operand: syntax.Operand, function: str, join: Join, context: NodeSet | None) -> syntax.Operand:
+        """An operand that has one value at most, as a function asks."""
         operands = list(self._operand(operand, join.inside(), context))
         if len(operands) > 1 or any(extended.sources for extended, _ in operands):
-            raise NotCompiledError("number() may be asked of several values")
+            raise NotCompiledError(f"{function} may be asked of several values")
         return operand
 
     def _operand(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
@@ -13,6 +14,7 @@ from threading import Lock
 from typing import Any, Final, TypeAlias
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from heptox.errors import Fault, StoreError
@@ -26,6 +28,31 @@ Value: TypeAlias = int | str | bool | datetime
 _open_files: set[Path] = set()
 _opening = Lock()
 _LOCK_HOLDER: Final = re.compile(r"lock is held in .*\(PID (\d+)\)")
+
+
+class _PandasHidden:
+    """Finds no module called pandas."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:  # noqa: ARG002
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def _leave_pandas_out() -> None:
+    """Have Arrow look for pandas now, and not find it. Else it imports pandas, where that is installed, when it first
+    meets an array of numpy: 40 MB that nothing here uses, and seconds for the first query of a daemon that is busy.
+    """
+    if "pandas" in sys.modules:
+        return
+    hidden = _PandasHidden()
+    sys.meta_path.insert(0, hidden)
+    try:
+        pa.array(np.zeros(1)).to_numpy(zero_copy_only=False)
+    finally:
+        sys.meta_path.remove(hidden)
+
+
+_leave_pandas_out()
 
 
 def connected(path: Path | None, memory: int | None, threads: int) -> Cursor:

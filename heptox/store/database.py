@@ -39,7 +39,7 @@ from heptox.store.markup import Markup, Names, markup
 from heptox.store.places import Places
 from heptox.store.projection import Projection, TooLongError, projected, whole_elements
 from heptox.store.relations import Catalogue
-from heptox.xml import Document, XmlReader, parse_document, unreadable
+from heptox.xml import XmlReader, unreadable
 
 FORMAT: Final = 2
 """The version of what is in a store file; one of another version is refused."""
@@ -237,8 +237,9 @@ class Store:
         reader: str,
         reason: str,
         projection: Projection | None = None,
-    ) -> Document:
-        """A document, read into memory for ``reader``, since ``reason`` keeps it from being asked by statements.
+    ) -> bytes:
+        """The text of a document for ``reader``, which has it in memory, since ``reason`` keeps it from being asked by
+        statements.
 
         Of a document that fits the schema only what a ``projection`` needs is read.
 
@@ -255,7 +256,7 @@ class Store:
         except TooLongError:
             message = f"{reader} reads over {MOST_IN_MEMORY:,} bytes of {name}"
             raise StoreError(Fault("HX6008", message, hint=reason)) from None
-        return parse_document(b"".join(parts), name)
+        return b"".join(parts)
 
     def _parts(self, doc: int, length: int, cursor: Cursor, projection: Projection | None) -> Iterator[bytes]:
         if projection is None:

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
 from math import nan
-from typing import TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from heptox.checks import Check
 from heptox.grammar import syntax
-from heptox.pattern import COMPARE, Numeric, Operator, double, flipped, literal
+from heptox.pattern import OPERATORS, ComparisonOperator, Numeric, double, flipped, literal
 from heptox.store.allowance import NODE_BYTES, VALUE_BYTES, Allowance, MemoryUse, Share
 from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
 from heptox.store.index import ATTRIBUTE, TEXT, DocumentIndex, index_of
@@ -26,9 +28,15 @@ from heptox.xml import Document, unescaped_name
 Node: TypeAlias = int
 """A node of the document, by its number in the index."""
 
+SORTED_AT_ONCE: Final = 8_192
+"""Rows that take some milliseconds to sort."""
+_BEFORE_TEXT: Final = "\0"
+"""No text begins with it."""
+
 Bindings: TypeAlias = Mapping[str, list[Node]]
 
 _Result = TypeVar("_Result")
+_Row = TypeVar("_Row")
 
 # -- evaluation ----------------------------------------------------------------------------------------------------
 
@@ -60,15 +68,28 @@ def evaluate(
     >>> list(evaluate(parse_query("for $p in //p where $p/n = 'Bob' return ($p/@id, <r>{$p/n}</r>)"), [hospital]))
     ['id="2"', '<r><n>Bob</n></r>']
     """
+    if any(syntax.collections(expression)):
+        indexes = iter([DocumentIndex(document.root for document in documents)])
+    else:
+        indexes = map(index_of, documents)
+    yield from evaluate_indexed(expression, indexes, check, allowance)
+
+
+def evaluate_indexed(
+    expression: syntax.Expression,
+    indexes: Iterable[DocumentIndex],
+    check: Check | None = None,
+    allowance: Allowance | None = None,
+) -> Iterator[str]:
+    """As :func:`evaluate`, on the index of each document, or of all those that ``collection()`` means."""
     analysis, allowance = Analysis(), allowance or Allowance()
-    if not any(syntax.collections(expression)):
-        for document in documents:
-            yield from _Evaluation(analysis, index_of(document), check, allowance).answers(expression)
-        return
-    index = DocumentIndex(document.root for document in documents)
-    for part in expression.items if isinstance(expression, syntax.Sequence) else (expression,):
-        for context in index.documents if syntax.has_context(part) else [0]:
-            yield from _Evaluation(analysis, index, check, allowance, context).answers(part)
+    together = any(syntax.collections(expression))
+    parts = expression.items if together and isinstance(expression, syntax.Sequence) else (expression,)
+    for index in indexes:
+        for part in parts:
+            for context in index.documents if not together or syntax.has_context(part) else [0]:
+                with MemoryUse(allowance) as held:
+                    yield from _Evaluation(analysis, index, check, held, context).answers(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +116,10 @@ class _Evaluation(Construction[Bindings]):
         analysis: Analysis,
         index: DocumentIndex,
         check: Check | None,
-        allowance: Allowance,
+        held: MemoryUse,
         context: Node = 0,
     ) -> None:
-        super().__init__(MemoryUse(allowance))
+        super().__init__(held)
         self._analysis = analysis
         self._index = index
         self._documents = {"/": [context], syntax.COLLECTION: index.documents}
@@ -115,6 +136,11 @@ class _Evaluation(Construction[Bindings]):
         self._ticks += 1
         if self._check is not None and not self._ticks & 63:
             self._check()
+
+    def _ticking(self, rows: Iterable[_Row]) -> Iterator[_Row]:
+        for row in rows:
+            self._tick()
+            yield row
 
     def _keep(self, what: str, part: object, make: Callable[[], _Result]) -> _Result:
         """What ``make`` makes of a part of the query, made once."""
@@ -149,7 +175,7 @@ class _Evaluation(Construction[Bindings]):
             if plan.order or flwor.order:
                 tuples = _holding(tuples, share)
             if plan.order:
-                tuples = iter(sorted(tuples, key=lambda bound: [bound[variable] for variable in plan.order]))
+                tuples = _sorted(tuples, lambda bound: [bound[variable] for variable in plan.order])
             if flwor.order:
                 tuples = self._ordered(flwor.order, tuples, share)
             for bound in tuples:
@@ -180,17 +206,20 @@ class _Evaluation(Construction[Bindings]):
         self, keys: tuple[syntax.OrderKey, ...], tuples: Iterable[Bindings], share: Share
     ) -> Iterator[Bindings]:
         """Stable, by code points, an absent key first."""
-        rows = [(bound, [self._order_value(key, bound, share) for key in keys]) for bound in tuples]
+        rows: Iterator[tuple[Bindings, list[str]]] = (
+            (bound, [self._order_value(key, bound, share) for key in keys]) for bound in tuples
+        )
         for place, key in reversed(list(enumerate(keys))):
-            rows.sort(key=lambda row, place=place: row[1][place], reverse=key.descending)  # type: ignore[misc]
+            rows = self._ticking(_sorted(rows, _key_at(place), descending=key.descending))
         return (bound for bound, _ in rows)
 
-    def _order_value(self, key: syntax.OrderKey, bindings: Bindings, share: Share) -> tuple[bool, str]:
+    def _order_value(self, key: syntax.OrderKey, bindings: Bindings, share: Share) -> str:
+        """The value of a key, which is before every other where there is none."""
         values = list(self._values(key.key, bindings))
         if len(values) > 1:
             raise error("HX6004", "a key of order by has several values", key, "order by a path with one value")
         share.hold(1)
-        return (True, share.write(values[0])) if values else (False, "")
+        return _BEFORE_TEXT + share.write(values[0]) if values else ""
 
     # -- conditions --------------------------------------------------------------------------------------------
 
@@ -218,26 +247,28 @@ class _Evaluation(Construction[Bindings]):
         sign, left, right = comparison.operator, comparison.left, comparison.right
         if isinstance(left, syntax.NumberLiteral):
             sign, left, right = flipped(sign), right, left
+        operator = OPERATORS[sign]
+        if operator.is_function:
+            value = _only_value(self._values(left, bindings, context), sign, comparison, f'{sign}(., "text")')
+            return value is not None and any(operator.holds(value, each) for each in self._values(right, bindings))
         if not isinstance(right, syntax.NumberLiteral):
-            return _strings_compare(
-                sign, self._compared_values(left, bindings, context), self._compared_values(right, bindings, context)
+            return operator.holds_for_some(
+                self._compared_values(left, bindings, context), self._compared_values(right, bindings, context)
             )
         number = literal(right.lexical)
         if isinstance(left, syntax.StringLiteral):
             raise error("HX6003", "a string is compared with a number", comparison)
         if isinstance(left, syntax.NumberLiteral):
-            return _numbers_compare(sign, literal(left.lexical), number)
+            return _numbers_compare(operator, literal(left.lexical), number)
         if isinstance(left, syntax.NumberValue):
-            return COMPARE[sign](self._number(left, bindings, context), float(number))
+            return operator.holds(self._number(left, bindings, context), float(number))
         values = (double(value) for value in self._values(left, bindings, context))
-        return any(value is not None and COMPARE[sign](value, float(number)) for value in values)
+        return any(value is not None and operator.holds(value, float(number)) for value in values)
 
     def _number(self, operand: syntax.NumberValue, bindings: Bindings, context: Node | None) -> float:
         """The number behind ``number()``; NaN where there is none."""
-        values = list(self._values(operand.argument, bindings, context))
-        if len(values) > 1:
-            raise error("HX6004", "number() is asked of several values", operand, "write path[number(.) <= 5]")
-        number = double(values[0]) if values else None
+        value = _only_value(self._values(operand.argument, bindings, context), "number", operand, "number(.) <= 5")
+        number = None if value is None else double(value)
         return nan if number is None else number
 
     # -- values ------------------------------------------------------------------------------------------------
@@ -339,7 +370,7 @@ class _Evaluation(Construction[Bindings]):
                 table = self._keep("table", step, lambda: self._table(nodes, below, step.step))
                 nodes = sorted({node for value in set(wanted) for node in table.get(value, ())})
             else:
-                nodes = [node for node in nodes if _strings_compare("=", self._values(below, {}, node), wanted)]
+                nodes = [node for node in nodes if OPERATORS["="].holds_for_some(self._values(below, {}, node), wanted)]
         for predicate in step.varying:
             nodes = [node for node in nodes if self._holds(predicate, bindings, node)]
         return nodes
@@ -367,26 +398,25 @@ def _holding(tuples: Iterable[Bindings], share: Share) -> Iterator[Bindings]:
         before = bound
 
 
-def _strings_compare(sign: Operator, left: Collection[str], right: Collection[str]) -> bool:
-    """A general comparison of strings by code points: some pair compares so."""
-    if not left or not right:
-        return False
-    match sign:
-        case "=":
-            return not set(left).isdisjoint(right)
-        case "!=":
-            return len({*left, *right}) > 1
-        case "<":
-            return min(left) < max(right)
-        case "<=":
-            return min(left) <= max(right)
-        case ">":
-            return max(left) > min(right)
-        case ">=":
-            return max(left) >= min(right)
+def _key_at(place: int) -> Callable[[tuple[Bindings, list[str]]], str]:
+    return lambda row: row[1][place]
 
 
-def _numbers_compare(sign: Operator, left: Numeric, right: Numeric) -> bool:
+def _sorted(rows: Iterable[_Row], key: Callable[[_Row], Any], *, descending: bool = False) -> Iterator[_Row]:
+    """Rows in order, stable: to sort very many at once would keep the interpreter's lock for seconds."""
+    rows = iter(rows)
+    runs = iter(lambda: sorted(islice(rows, SORTED_AT_ONCE), key=key, reverse=descending), [])
+    return merge(*runs, key=key, reverse=descending)
+
+
+def _only_value(values: Collection[str], function: str, asked: syntax.Node, predicate: str) -> str | None:
+    """The value that a function is asked of, if there is one; as ``predicate`` it can be asked of each of several."""
+    if len(values) > 1:
+        raise error("HX6004", f"{function}() is asked of several values", asked, f"write path[{predicate}]")
+    return next(iter(values), None)
+
+
+def _numbers_compare(operator: ComparisonOperator, left: Numeric, right: Numeric) -> bool:
     if isinstance(left, float) or isinstance(right, float):
-        return COMPARE[sign](float(left), float(right))
-    return COMPARE[sign](left, right)
+        return operator.holds(float(left), float(right))
+    return operator.holds(left, right)

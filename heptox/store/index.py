@@ -6,16 +6,20 @@ its content. So sorting numbers is document order, equal numbers are one node, a
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
-from typing import Final
+from sys import intern
+from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from lxml import etree
 
+from heptox.checks import Check
 from heptox.store.text import escaped_attribute, escaped_text
-from heptox.xml import Document, XmlElement
+from heptox.xml import Document, XmlElement, XmlReader
 
 DOCUMENT: Final = 0
 ELEMENT: Final = 1
@@ -23,6 +27,11 @@ ATTRIBUTE: Final = 2
 TEXT: Final = 3
 
 WILDCARD: Final = ("*",)
+
+Numbers: TypeAlias = "array[int]"
+
+_NODE_BYTES: Final = 130
+"""What a node of an index takes up besides its characters, about."""
 
 
 class DocumentIndex:
@@ -38,27 +47,29 @@ class DocumentIndex:
         "_ends",
         "_kinds",
         "_names",
+        "_open",
+        "_text",
         "_texts",
         "_values",
         "documents",
     )
 
-    def __init__(self, roots: Iterable[XmlElement]) -> None:
+    def __init__(self, roots: Iterable[XmlElement] = ()) -> None:
         self._kinds = bytearray()
         self._names: list[str] = []
         self._values: list[str] = []
-        self._ends: list[int] = []
-        self._elements: list[int] = []
-        self._attributes: list[int] = []
-        self._texts: list[int] = []
-        self._elements_named: dict[str, list[int]] = {}
-        self._attributes_named: dict[str, list[int]] = {}
+        self._ends = _numbers()
+        self._elements = _numbers()
+        self._attributes = _numbers()
+        self._texts = _numbers()
+        self._elements_named: dict[str, Numbers] = {}
+        self._attributes_named: dict[str, Numbers] = {}
+        self._open: list[int] = []
+        self._text: list[str] = []
         self.documents: list[int] = []
         for root in roots:
-            document = self._add(DOCUMENT, "", "")
-            self._fill(root)
-            self._ends[document] = len(self._kinds)
-            self.documents.append(document)
+            with self._document():
+                self._fill(root)
 
     # -- building ----------------------------------------------------------------------------------------------
 
@@ -70,33 +81,55 @@ class DocumentIndex:
         self._ends.append(node + 1)
         return node
 
+    def read(self, reader: XmlReader, check: Check | None = None) -> None:
+        """Add a document, of which no tree is made. ``check`` is called again and again, and may raise an error.
+
+        Raises :class:`InputError` as :meth:`heptox.xml.XmlReader.read`.
+        """
+        with self._document():
+            for _ in reader.read(self._start, self._end, self._text.append):
+                if check is not None:
+                    check()
+
+    @contextmanager
+    def _document(self) -> Iterator[None]:
+        """A document, whose content comes meanwhile."""
+        self.documents.append(self._add(DOCUMENT, "", ""))
+        yield
+        self._ends[self.documents[-1]] = len(self._kinds)
+
     def _fill(self, root: XmlElement) -> None:
-        open_elements: list[int] = []
-        text = ""
         for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
             if event == "start":
-                self._add_text(text)
-                open_elements.append(self._add_element(element))
-                text = element.text or ""
-            elif event == "end":
-                self._add_text(text)
-                self._ends[open_elements.pop()] = len(self._kinds)
-                text = element.tail or ""
+                attributes = [str(part) for pair in element.items() for part in pair]
+                self._start(str(element.tag), attributes)
+                self._text.append(element.text or "")
             else:  # as when a document is read: comments go, the text around them is one
-                text += element.tail or ""
+                if event == "end":
+                    self._end(str(element.tag))
+                self._text.append(element.tail or "")
 
-    def _add_element(self, element: XmlElement) -> int:
-        name = str(element.tag)
+    def _start(self, name: str, attributes: Sequence[str]) -> None:
+        """A tag, with the name and the value of one attribute after the other."""
+        self._add_text()
+        name = intern(name)
         node = self._add(ELEMENT, name, "")
+        self._open.append(node)
         self._elements.append(node)
-        self._elements_named.setdefault(name, []).append(node)
-        for attribute, value in element.items():
-            added = self._add(ATTRIBUTE, str(attribute), str(value))
+        self._elements_named.setdefault(name, _numbers()).append(node)
+        for own, value in zip(attributes[::2], attributes[1::2], strict=True):
+            own = intern(own)
+            added = self._add(ATTRIBUTE, own, value)
             self._attributes.append(added)
-            self._attributes_named.setdefault(str(attribute), []).append(added)
-        return node
+            self._attributes_named.setdefault(own, _numbers()).append(added)
 
-    def _add_text(self, text: str) -> None:
+    def _end(self, name: str) -> None:  # noqa: ARG002  (what a reader reports)
+        self._add_text()
+        self._ends[self._open.pop()] = len(self._kinds)
+
+    def _add_text(self) -> None:
+        text = "".join(self._text)
+        self._text.clear()
         if text:
             self._texts.append(self._add(TEXT, "", text))
 
@@ -181,7 +214,7 @@ class DocumentIndex:
             child = ends[child]
 
     def _below(
-        self, nodes: Iterable[int], every: list[int], named: dict[str, list[int]], names: Collection[str]
+        self, nodes: Iterable[int], every: Numbers, named: dict[str, Numbers], names: Collection[str]
     ) -> list[int]:
         candidates = [every] if names == WILDCARD else [named[name] for name in dict.fromkeys(names) if name in named]
         found: list[int] = []
@@ -193,9 +226,9 @@ class DocumentIndex:
                 found += parts[0] if len(parts) == 1 else sorted(part for some in parts for part in some)
         return found
 
-    def _within(self, candidates: list[int], node: int) -> list[int]:
+    def _within(self, candidates: Numbers, node: int) -> list[int]:
         """Those of the sorted ``candidates`` that belong to the subtree of ``node``, itself not."""
-        return candidates[bisect_right(candidates, node) : bisect_left(candidates, self._ends[node])]
+        return candidates[bisect_right(candidates, node) : bisect_left(candidates, self._ends[node])].tolist()
 
     # -- writing -------------------------------------------------------------------------------------------------
 
@@ -227,6 +260,16 @@ class DocumentIndex:
 
 
 _indexes: WeakKeyDictionary[Document, DocumentIndex] = WeakKeyDictionary()
+
+
+def index_bytes(text: bytes) -> int:
+    """About how much memory the index of a document takes up, by its text: for each of its tags and attributes a node,
+    since an element has two tags and often a text."""
+    return len(text) + _NODE_BYTES * (text.count(b"<") + text.count(b"="))
+
+
+def _numbers() -> Numbers:
+    return array("q")
 
 
 def index_of(document: Document) -> DocumentIndex:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from io import BytesIO
 from itertools import chain
 from threading import Event, Thread
 from typing import Final
@@ -16,19 +17,20 @@ import pyarrow as pa
 from heptox.checks import Check
 from heptox.errors import Fault, StoreError
 from heptox.grammar import syntax
-from heptox.store.allowance import Allowance
+from heptox.store.allowance import Allowance, MemoryUse
 from heptox.store.answering import Assembly
 from heptox.store.columnar import Portion
 from heptox.store.compiling import compiled
 from heptox.store.connection import Cursor, database_faults
 from heptox.store.database import MOST_IN_MEMORY, Store
-from heptox.store.evaluation import evaluate
+from heptox.store.evaluation import evaluate_indexed
+from heptox.store.index import DocumentIndex, index_bytes
 from heptox.store.joins import NotCompiledError
 from heptox.store.projection import needed
 from heptox.store.relations import Catalogue
 from heptox.store.sql import Statement, print_statement, subqueries
 from heptox.store.statement import Plan, planned
-from heptox.xml import Document
+from heptox.xml import XmlReader
 
 CHECK_SECONDS: Final = 0.05
 """How often it is asked, while a statement runs, whether anybody still wants the answer."""
@@ -198,15 +200,17 @@ class _Moment:
         statement = plan.sql
         if plan.plan is None or statement is None:
             return
-        assembly = Assembly(plan.plan, self.text, allowance or Allowance())
-        yield from assembly.answers(self._found(statement, check))
+        allowance = allowance or Allowance()
+        with MemoryUse(allowance) as held:
+            yield from Assembly(plan.plan, self.text, held).answers(self._found(statement, check, allowance))
 
-    def _found(self, statement: str, check: Check | None) -> Iterator[pa.RecordBatch]:
+    def _found(self, statement: str, check: Check | None, allowance: Allowance) -> Iterator[pa.RecordBatch]:
         batches = rows_of(self.store.found(self.rows, statement, ROWS))
         with _watched(self.rows, check):
             batch = next(batches, None)
         while batch is not None:
-            yield batch
+            with allowance.taken(batch.nbytes):
+                yield batch
             if check is not None:
                 check()
             batch = next(batches, None)
@@ -216,7 +220,7 @@ class _Moment:
     ) -> Iterator[tuple[int, str]]:
         """The items that the interpreter finds in some documents."""
         for document in documents:
-            for item in evaluate(plan.expression, [self._whole(plan, document)], check, allowance):
+            for item in self._evaluated(plan, [document], check, allowance):
                 yield document.doc, item
 
     def interpreted_together(self, plan: QueryPlan, check: Check | None, allowance: Allowance | None) -> Iterator[str]:
@@ -227,20 +231,30 @@ class _Moment:
         if sum(document.length for document in self.documents) > MOST_IN_MEMORY:
             message = f"the query reads over {MOST_IN_MEMORY:,} bytes of {len(self.documents)} documents together"
             raise StoreError(Fault("HX6008", message, hint=plan.reason or _MISFIT))
-        yield from evaluate(plan.expression, [self._whole(plan, each) for each in self.documents], check, allowance)
+        yield from self._evaluated(plan, self.documents, check, allowance)
 
-    def _whole(self, plan: QueryPlan, document: _Document) -> Document:
-        """What a query needs of a document."""
+    def _evaluated(
+        self, plan: QueryPlan, documents: Iterable[_Document], check: Check | None, allowance: Allowance | None
+    ) -> Iterator[str]:
+        """The items that the interpreter finds in documents, which are read before, and held meanwhile."""
         assert self.texts is not None
-        return self.store.whole(
-            document.doc,
-            document.name,
-            document.length,
-            self.texts,
-            reader="the query",
-            reason=plan.reason or _MISFIT,
-            projection=needed(plan.expression) if document.regular else None,
-        )
+        allowance = allowance or Allowance()
+        index = DocumentIndex()
+        with ExitStack() as held:
+            for document in documents:
+                text = self.store.whole(
+                    document.doc,
+                    document.name,
+                    document.length,
+                    self.texts,
+                    reader="the query",
+                    reason=plan.reason or _MISFIT,
+                    projection=needed(plan.expression) if document.regular else None,
+                )
+                held.enter_context(allowance.taken(index_bytes(text)))
+                index.read(XmlReader(BytesIO(text), document.name), check)
+                del text
+            yield from evaluate_indexed(plan.expression, [index], check, allowance)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from heptox.errors import InputError, StoreError
 from heptox.grammar import syntax
-from heptox.store.allowance import Allowance
+from heptox.store.allowance import Allowance, MemoryUse
 from heptox.store.answering import Assembly
 from heptox.store.canonical import CanonicalReader
 from heptox.store.chunks import cut_out
@@ -90,9 +90,10 @@ def query_once(document: ReadDocument, plan: QueryPlan, allowance: Allowance | N
     connection = connected(None, None, THREADS)
     try:
         _show(connection, document, used_columns(plan.plan.statement))
-        assembly = Assembly(plan.plan, _Text(document.blocks).read, allowance or Allowance())
-        for portion in assembly.answers(rows_of(_batches(connection, statement))):
-            yield from portion.items
+        with MemoryUse(allowance or Allowance()) as held:
+            assembly = Assembly(plan.plan, _Text(document.blocks).read, held)
+            for portion in assembly.answers(rows_of(_batches(connection, statement))):
+                yield from portion.items
     finally:
         connection.close()
 

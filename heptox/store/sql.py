@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Final, TypeAlias, TypeVar
 
-from heptox.pattern import Operator
+from heptox.pattern import OPERATORS, Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,38 @@ class Coalesce:
     """The first value that is not null."""
 
     values: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of values; an aggregate, where a select groups its rows.
+
+    >>> rows = (Source("r1", "a"),)
+    >>> least = Named(Call("min", (Column("a", "node"),)), "first")
+    >>> print(print_statement(Statement((Select((least,), rows, TRUE, group=(Column("a", "c0"),)),))))
+    SELECT min(a.node) AS first
+    FROM r1 AS a
+    GROUP BY a.c0
+    """
+
+    function: str
+    arguments: tuple[Expression | Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One value where the condition holds, and the other one, or null, where it does not."""
+
+    condition: Condition
+    value: Expression
+    otherwise: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowNumber:
+    """The number of a row, from 1 on, in the order of some values."""
+
+    order: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +188,25 @@ class LeftJoin:
 
 
 @dataclass(frozen=True, slots=True)
-class Select:
-    """Rows of columns ``k0``, ``k1``, ..., one for each expression; of equal rows one where they are ``distinct``."""
+class Named:
+    """A column of a select, by a name of its own."""
 
-    columns: tuple[Expression, ...]
+    value: Expression | Condition
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Rows of columns ``k0``, ``k1``, ..., one for each expression without a name; of equal rows one where they are
+    ``distinct``, and one for each group of rows that have the values ``group``.
+    """
+
+    columns: tuple[Expression | Named, ...]
     sources: tuple[Source | DerivedTable, ...]
     where: Condition
     joins: tuple[LeftJoin, ...] = ()
     distinct: bool = False
+    group: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +225,8 @@ class Statement:
     order: tuple[Key, ...] = ()
 
 
-Expression: TypeAlias = Column | String | Integer | Double | Coalesce | AsDouble
-Condition: TypeAlias = Compare | IsNaN | Same | OneOf | NotNull | All | Some | Fails | Exists
+Expression: TypeAlias = Column | String | Integer | Double | Coalesce | Call | Case | RowNumber | AsDouble
+Condition: TypeAlias = Column | Call | Compare | IsNaN | Same | OneOf | NotNull | All | Some | Fails | Exists
 
 TRUE: Final = All()
 
@@ -266,6 +309,15 @@ def print_statement(statement: Statement) -> str:
     return f"{whole}\nORDER BY {print_keys(statement.order)}"
 
 
+def print_table(table: str, statement: Statement) -> str:
+    """The text that keeps the rows of a statement as a temporary table.
+
+    >>> print_table("t", Statement((Select((Integer(1),), (), TRUE),)))
+    'CREATE TEMP TABLE t AS SELECT CAST(1 AS BIGINT) AS k0'
+    """
+    return f"CREATE TEMP TABLE {table} AS {print_statement(statement)}"
+
+
 def print_keys(keys: tuple[Key, ...]) -> str:
     """What stands after ``ORDER BY``."""
     return ", ".join(map(_key, keys))
@@ -276,11 +328,16 @@ def _key(key: Key) -> str:
 
 
 def _select(select: Select) -> str:
-    columns = ", ".join(f"{_expression(column)} AS k{place}" for place, column in enumerate(select.columns))
+    columns = ", ".join(_named(column, f"k{place}") for place, column in enumerate(select.columns))
     where = "" if select.where == TRUE else f"\nWHERE {_top(select.where)}"
     source = f"\nFROM {_sources(select.sources)}" if select.sources else ""
     joins = "".join(f"\nLEFT JOIN {_source(join.source)} ON {_condition(join.on)}" for join in select.joins)
-    return f"SELECT {'DISTINCT ' if select.distinct else ''}{columns}{source}{joins}{where}"
+    group = f"\nGROUP BY {', '.join(map(_expression, select.group))}" if select.group else ""
+    return f"SELECT {'DISTINCT ' if select.distinct else ''}{columns}{source}{joins}{where}{group}"
+
+
+def _named(column: Expression | Named, name: str) -> str:
+    return f"{_value(column.value)} AS {column.name}" if isinstance(column, Named) else f"{_value(column)} AS {name}"
 
 
 def _sources(sources: tuple[Source | DerivedTable, ...]) -> str:
@@ -291,6 +348,10 @@ def _source(source: Source | DerivedTable) -> str:
     if isinstance(source, DerivedTable):
         return f"({print_statement(source.statement)}) AS {source.alias}"
     return f"{source.table} AS {source.alias}"
+
+
+def _value(value: Expression | Condition) -> str:
+    return _expression(value) if isinstance(value, Expression) else _condition(value)
 
 
 def _expression(expression: Expression) -> str:
@@ -305,6 +366,13 @@ def _expression(expression: Expression) -> str:
             return f"CAST('{value!r}' AS DOUBLE)"
         case Coalesce(values):
             return f"coalesce({', '.join(map(_expression, values))})"
+        case Call(function, values):
+            return f"{function}({', '.join(map(_value, values))})"
+        case Case(condition, value, otherwise):
+            other = "" if otherwise is None else f" ELSE {_expression(otherwise)}"
+            return f"CASE WHEN {_condition(condition)} THEN {_expression(value)}{other} END"
+        case RowNumber(order):
+            return f"row_number() OVER (ORDER BY {', '.join(map(_expression, order))})"
         case AsDouble(value):
             return f"TRY_CAST(regexp_extract({_expression(value)}, {print_string(_NUMBER)}, 1) AS DOUBLE)"
 
@@ -329,8 +397,10 @@ def _top(condition: Condition) -> str:
 
 def _condition(condition: Condition) -> str:
     match condition:
+        case Column() | Call():
+            return _expression(condition)
         case Compare(operator, left, right):
-            return f"{_expression(left)} {'<>' if operator == '!=' else operator} {_expression(right)}"
+            return OPERATORS[operator].sql.format(left=_expression(left), right=_expression(right))
         case IsNaN(value):
             return f"regexp_extract({_expression(value)}, {print_string(_NAN)}, 1) = 'NaN'"
         case Same(left, right):

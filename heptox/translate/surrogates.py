@@ -16,6 +16,7 @@ from typing import Final, NoReturn, TypeAlias
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import HeadNode, Mapping, Rule
 from heptox.pattern import (
+    OPERATORS,
     Absence,
     Atom,
     Comparison,
@@ -23,6 +24,7 @@ from heptox.pattern import (
     Member,
     NoNode,
     Number,
+    Operator,
     Presence,
     SameValue,
     Term,
@@ -269,7 +271,7 @@ class Identifiers:
             yield Absence(first), Presence(second)
 
     def _compared(
-        self, member: Member, operator: str, left: Term, right: Term | Text | Number, atom: Comparison
+        self, member: Member, operator: Operator, left: Term, right: Term | Text | Number, atom: Comparison
     ) -> Iterator[tuple[Atom, ...]]:
         """A comparison with a constant, which no surrogate equals and which is no number; or one by order."""
         kinds = self._kinds(member, left)
@@ -315,13 +317,13 @@ def _below(term: Term, rest: Path) -> Term:
     return Term(term.variable, (*term.path, *rest))
 
 
-def refuse_comparison(invented: Iterable[Path], operator: str) -> NoReturn:
+def refuse_comparison(invented: Iterable[Path], operator: Operator) -> NoReturn:
     """Raise :class:`TranslationError` (HX5016): more is asked of invented identifiers than whether they are the same.
 
     Which side of the query's comparison they were on is not known any more, so ``<`` and ``>`` are one.
     """
     names = list(dict.fromkeys(map("/".join, invented)))
     said = "is invented, and tells" if len(names) == 1 else "are invented, and tell"
-    how = operator if operator == "!=" else "order"
+    how = "order" if OPERATORS[operator].is_order else operator
     message = f"{' and '.join(names)} {said} only whether nodes are the same: comparing by {how} is not translated"
     raise TranslationError(Fault("HX5016", message, hint="compare leaves that an arrow supplies"))

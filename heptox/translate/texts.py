@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from heptox.mapping import Mapping
 from heptox.pattern import (
+    OPERATORS,
     Absence,
     Atom,
     Comparison,
@@ -117,7 +118,7 @@ def _said(atom: Atom, text: Term, value: Text | None) -> Atom | bool:
             if value is None:
                 return False
             if left == right:
-                return operator in ("=", "<=", ">=")
+                return OPERATORS[operator].is_reflexive
             if right == text:
                 return Comparison(operator, left, value)
             if isinstance(right, Term):

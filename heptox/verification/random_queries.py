@@ -9,10 +9,10 @@ from random import Random
 from typing import Final, TypeAlias, TypeVar
 
 from heptox.grammar import Expression, syntax
-from heptox.pattern import Operator
+from heptox.pattern import FUNCTIONS, ComparisonOperator, Sign
 from heptox.schema import ANYWHERE, TEXT, WILDCARD, Path, SchemaTree
 
-OPERATORS: Final[tuple[Operator, ...]] = ("=", "=", "=", "!=", "<", "<=", ">", ">=")
+OPERATORS: Final[tuple[Sign, ...]] = ("=", "=", "=", "!=", "<", "<=", ">", ">=")
 NUMBERS: Final = ("1", "2", "5", "10")
 MOST_CLAUSES: Final = 3
 
@@ -257,9 +257,18 @@ class _Maker:
         return self.relative(one, self.weighted(leaves)) if leaves else None
 
     def with_string(self, bound: Sequence[_Bound]) -> syntax.Condition | None:
-        left = self.operand(bound)
-        value = syntax.StringLiteral(self.pick(self.vocabulary.values))
-        return None if left is None else syntax.Comparison(self.pick(OPERATORS), left, value)
+        left, value = self.operand(bound), self.pick(self.vocabulary.values)
+        operator = self.pick((*OPERATORS, *(each.name for each in FUNCTIONS.values())))
+        if operator in FUNCTIONS:
+            return self.by_function(FUNCTIONS[operator], self.pick(bound), value)
+        return None if left is None else syntax.Comparison(operator, left, syntax.StringLiteral(value))
+
+    def by_function(self, function: ComparisonOperator, one: _Bound, value: str) -> syntax.Condition | None:
+        """A function of what has one value at most, and of the beginning of a string."""
+        value, leaves = value[: self.pick((1, 1, 2, len(value)))], self.single(one)
+        if function.holds("", value) or not leaves:
+            return None
+        return syntax.Comparison(function.name, self.relative(one, self.weighted(leaves)), syntax.StringLiteral(value))
 
     def with_number(self, bound: Sequence[_Bound]) -> syntax.Condition | None:
         left = self.operand(bound, numeric=True)

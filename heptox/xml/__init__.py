@@ -1,7 +1,13 @@
-"""The only place where XML text is parsed and written; limits on size, depth and entities; no network."""
+"""The only place where XML text is parsed and written; limits on size, depth and entities; no network.
 
-from heptox.xml.beside import beside_content
-from heptox.xml.events import Readable, XmlReader, end_of_last_element
+What needs a parser is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from heptox.doors import later
 from heptox.xml.files import (
     MAXIMUM_SIZE,
     STANDARD_INPUT,
@@ -13,38 +19,42 @@ from heptox.xml.files import (
     read_text,
     unreadable,
 )
-from heptox.xml.names import (
-    EMPTY_PATTERN,
-    ESCAPE_PATTERN,
-    NAME,
-    NAME_TOKEN,
-    escaped_name,
-    name_spellings,
-    unescaped_name,
-)
-from heptox.xml.pieces import PIECE, LiteralSource, Outline, Piece, PieceReader, PieceTooLargeError
-from heptox.xml.prolog import MOST_PROLOG
-from heptox.xml.trees import (
-    MOST_ATTRIBUTES,
-    PARSING,
-    Document,
-    XmlElement,
-    count_elements,
-    line_of,
-    parse_document,
-    read_document,
-    tags_of,
-)
-from heptox.xml.writing import (
-    IN_TEXT,
-    IN_VALUE,
-    escaped_text,
-    escaped_value,
-    start_tag,
-    write_between,
-    write_document,
-    write_element,
-)
+
+if TYPE_CHECKING:
+    from heptox.xml.beside import beside_content
+    from heptox.xml.events import Readable, XmlReader, end_of_last_element
+    from heptox.xml.names import (
+        EMPTY_PATTERN,
+        ESCAPE_PATTERN,
+        NAME,
+        NAME_TOKEN,
+        escaped_name,
+        name_spellings,
+        unescaped_name,
+    )
+    from heptox.xml.pieces import PIECE, LiteralSource, Outline, Piece, PieceReader, PieceTooLargeError
+    from heptox.xml.prolog import MOST_PROLOG
+    from heptox.xml.trees import (
+        MOST_ATTRIBUTES,
+        PARSING,
+        Document,
+        XmlElement,
+        count_elements,
+        line_of,
+        parse_document,
+        read_document,
+        tags_of,
+    )
+    from heptox.xml.writing import (
+        IN_TEXT,
+        IN_VALUE,
+        escaped_text,
+        escaped_value,
+        start_tag,
+        write_between,
+        write_document,
+        write_element,
+    )
 
 __all__ = [
     "EMPTY_PATTERN",
@@ -92,3 +102,43 @@ __all__ = [
     "write_document",
     "write_element",
 ]
+
+__getattr__ = later(
+    __name__,
+    {
+        "beside": ("beside_content",),
+        "events": ("Readable", "XmlReader", "end_of_last_element"),
+        "names": (
+            "EMPTY_PATTERN",
+            "ESCAPE_PATTERN",
+            "NAME",
+            "NAME_TOKEN",
+            "escaped_name",
+            "name_spellings",
+            "unescaped_name",
+        ),
+        "pieces": ("PIECE", "LiteralSource", "Outline", "Piece", "PieceReader", "PieceTooLargeError"),
+        "prolog": ("MOST_PROLOG",),
+        "trees": (
+            "MOST_ATTRIBUTES",
+            "PARSING",
+            "Document",
+            "XmlElement",
+            "count_elements",
+            "line_of",
+            "parse_document",
+            "read_document",
+            "tags_of",
+        ),
+        "writing": (
+            "IN_TEXT",
+            "IN_VALUE",
+            "escaped_text",
+            "escaped_value",
+            "start_tag",
+            "write_between",
+            "write_document",
+            "write_element",
+        ),
+    },
+)

@@ -1,4 +1,7 @@
-"""What is no XML name, spelt as one, by the escapes of SQL/XML."""
+"""What is no XML name, spelt as one, by the escapes of SQL/XML.
+
+Patterns are compiled when they are first used: with so many characters that takes long.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ _NAME_CHARACTER: Final = _NAME_START + r"\-.0-9\u00b7\u0300-\u036f\u203f-\u2040"
 
 _WIDE: Final = ":\U00010000-\U000effff"
 
-NAME: Final = re.compile(f"[{_NAME_START}{_WIDE}][{_NAME_CHARACTER}{_WIDE}]*")
-"""An XML name, as values of attributes are (``Name`` of XML 1.0): those of elements here have no colon."""
+NAME: Final = f"[{_NAME_START}{_WIDE}][{_NAME_CHARACTER}{_WIDE}]*"
+"""An XML name, as values of attributes are (``Name`` of XML 1.0); those of elements here have no colon. A pattern."""
 
-NAME_TOKEN: Final = re.compile(f"[{_NAME_CHARACTER}{_WIDE}]+")
-"""What may stand in an XML name (``Nmtoken``)."""
+NAME_TOKEN: Final = f"[{_NAME_CHARACTER}{_WIDE}]+"
+"""A pattern of what may stand in an XML name (``Nmtoken``)."""
 
-_TO_ESCAPE: Final = re.compile(rf"_(?=x)|^[^{_NAME_START}]|[^{_NAME_CHARACTER}]")
+_TO_ESCAPE: Final = rf"_(?=x)|^[^{_NAME_START}]|[^{_NAME_CHARACTER}]"
 
 ESCAPE_PATTERN: Final = (
     "_x((00)?(000[9AD]|00[2-9A-F][0-9A-F]|0[1-9A-F][0-9A-F]{2}|[1-9A-CE][0-9A-F]{3}|D[0-7][0-9A-F]{2}"
@@ -32,11 +35,9 @@ ESCAPE_PATTERN: Final = (
 EMPTY_PATTERN: Final = "_x(00)?0000_"
 """A name that stands for the empty value, as a pattern of Python and of XPath."""
 
-_ESCAPED: Final = re.compile(ESCAPE_PATTERN)
+_NO_XML_CHARACTER: Final = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
-_NO_XML_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-_PIECE: Final = re.compile(rf"{_ESCAPED.pattern.replace('(', '(?:')}|.", re.DOTALL)
+_PIECE: Final = rf"(?s:{ESCAPE_PATTERN.replace('(', '(?:')}|.)"
 
 _EMPTY: Final = "_x0000_"
 
@@ -52,9 +53,9 @@ def escaped_name(value: str) -> str:
     >>> escaped_name("Chest pain/acute"), escaped_name("4 mg"), escaped_name("_x"), escaped_name("")
     ('Chest_x0020_pain_x002F_acute', '_x0034__x0020_mg', '_x005F_x', '_x0000_')
     """
-    if found := _NO_XML_CHARACTER.search(value):
+    if found := re.search(_NO_XML_CHARACTER, value):
         raise ValueError(f"U+{ord(found[0]):04X} is no XML character")
-    return _TO_ESCAPE.sub(lambda found: _escaped_character(found[0]), value) or _EMPTY
+    return re.sub(_TO_ESCAPE, lambda found: _escaped_character(found[0]), value) or _EMPTY
 
 
 def name_spellings(value: str) -> Iterator[str]:
@@ -70,7 +71,7 @@ def name_spellings(value: str) -> Iterator[str]:
     """
     name = escaped_name(value)
     yield name
-    pieces = _PIECE.findall(name) if value else [name]
+    pieces = re.findall(_PIECE, name) if value else [name]
     for place, piece in enumerate(pieces):
         if len(piece) <= len("_xHHHH_"):
             pieces[place] = f"_x00{piece[2:]}" if len(piece) > 1 else _escaped_character(piece)
@@ -91,4 +92,6 @@ def unescaped_name(name: str) -> str:
     >>> unescaped_name("Chest_x0020_pain_x002F_acute"), unescaped_name("_x0000_"), unescaped_name("snake_xyz")
     ('Chest pain/acute', '', 'snake_xyz')
     """
-    return "" if re.fullmatch(EMPTY_PATTERN, name) else _ESCAPED.sub(lambda found: chr(int(found[1], 16)), name)
+    return (
+        "" if re.fullmatch(EMPTY_PATTERN, name) else re.sub(ESCAPE_PATTERN, lambda found: chr(int(found[1], 16)), name)
+    )

@@ -97,6 +97,21 @@ def test_commands_on_files_load_no_network_and_no_engine(key: str) -> None:
     assert not modules_loaded(*key.split(), "--help") & (ENGINES | NETWORK)
 
 
+def test_who_asks_a_daemon_loads_no_network_and_reads_no_query(tmp_path: Path) -> None:
+    assert not modules_loaded("query", "--help") & (ENGINES | NETWORK | {"lark", "lxml"})
+    program = (
+        "import sys\n"
+        "from heptox.peer.control.client import http_client\n"
+        "from heptox.peer import ControlAddress\n"
+        "http_client(ControlAddress(sys.argv[1], '', '', 0)).close()\n"
+        "print(*sys.modules)\n"
+    )
+    command = [sys.executable, "-c", program, f"unix:{tmp_path}/control.sock"]
+    loaded = subprocess.run(command, capture_output=True, text=True, timeout=180, check=True).stdout.split()
+    assert {"httpx", "httpcore"} <= {*loaded}
+    assert not {*loaded} & {"anyio", "click", "h2", *NETWORK}
+
+
 def test_evaluation_and_translation_of_files_load_no_engine(tmp_path: Path) -> None:
     document = tmp_path / "document.xml"
     document.write_text("<r><a/></r>")

@@ -17,7 +17,7 @@ QUERIES = [
     given
     for name in ("montreal-boston.source.xq", "montreal-boston.target.xq")
     for given, _ in cases(f"translate/{name}")
-] + ["//a[number(b) <= 2 and 5 > number(data(c))]"]
+] + ["//a[number(b) <= 2 and 5 > number(data(c))]", "//a[starts-with(b, 'x') or starts-with(data(@c), '(')]"]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["Data", "PathExpression", "Step", "$x"]),
     lambda inner: st.lists(inner, max_size=5),
@@ -64,6 +64,13 @@ def test_endless_nesting_is_refused() -> None:
 def test_what_no_text_says_is_refused(value: object) -> None:
     with pytest.raises(GrammarError, match="HX3049"):
         decode_query(value)
+
+
+def test_a_word_of_a_newer_peer_is_refused_by_name() -> None:
+    path = ["PathExpression", ".", [["Step", "child", ["b"], [], []]]]
+    step = ["Step", "descendant", ["a"], [["Comparison", "sounds-like\x1b", path, ["StringLiteral", "x"]]], []]
+    with pytest.raises(GrammarError, match=r"HX3049 encoded query at \S+: unknown sounds-like\\u001b$"):
+        decode_query(["PathExpression", "/", [step]])
 
 
 def test_reading_ends_when_nobody_waits() -> None:

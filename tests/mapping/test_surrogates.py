@@ -117,7 +117,12 @@ def test_what_is_returned_of_it_is_named_and_left_out(agenda: Mapping) -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "how"), [("$p/@event != $q/@event", "by !="), ("$q/work <= $p/@event", "by order")]
+    ("condition", "how"),
+    [
+        ("$p/@event != $q/@event", "by !="),
+        ("$q/work <= $p/@event", "by order"),
+        ("starts-with($p/@event, 'a')", "by starts-with"),
+    ],
 )
 def test_more_than_equality_is_refused_by_name(agenda: Mapping, condition: str, how: str) -> None:
     query = parse_query(f"for $p in //program, $q in //program where {condition} return $p/work")

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias, get_args
 from hypothesis import given, strategies as st
 
 from heptox.pattern import (
+    FUNCTIONS,
     Absence,
     Atom,
     Closure,
@@ -18,9 +19,9 @@ from heptox.pattern import (
     Member,
     NoNode,
     Number,
-    Operator,
     Presence,
     SameValue,
+    Sign,
     Term,
     Text,
     Variable,
@@ -45,7 +46,10 @@ Below: TypeAlias = dict[str, str | None]
 terms = st.sampled_from(TERMS)
 operands = terms | st.sampled_from([Text("1"), Text("2"), Text("x"), Number("2"), Number("10")])
 atoms = (
-    st.builds(Comparison, st.sampled_from(get_args(Operator)), terms, operands)
+    st.builds(Comparison, st.sampled_from(get_args(Sign)), terms, operands)
+    | st.builds(
+        Comparison, st.sampled_from([*FUNCTIONS] or ["="]), terms, st.sampled_from([Text("1"), Text("10"), Text("x")])
+    )
     | st.builds(Presence, terms)
     | st.builds(Absence, terms)
     | st.builds(SameValue, terms, terms)

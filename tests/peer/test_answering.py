@@ -28,6 +28,7 @@ from heptox.peer.wire.mapping_files import MappingFiles
 from heptox.peer.wire.messages import Hop, HopPath
 from heptox.schema import parse_dtd
 from heptox.store import Store, plan_query
+from heptox.store.index import index_bytes
 from heptox.translate import Direction, model, translate
 from tests.peer.networks import run, until
 from tests.peer.worded_peers import one_section
@@ -73,6 +74,37 @@ def test_an_evaluation_holds_no_more_than_the_budget_of_its_query(query: str, do
     with pytest.raises(StoreError) as error:
         items(query, LEAST_HELD, document)
     assert [fault.code for fault in error.value.faults] == [code]
+
+
+def test_evaluations_for_one_neighbour_hold_so_much_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document that is interpreted is in memory while nobody takes the items."""
+    monkeypatch.setattr("heptox.store.allowance._STEP", 0)
+    monkeypatch.setattr(module, "HELD_FOR_ONE", 3 * index_bytes(ODD) + 10_000)
+    monkeypatch.setattr(module, "BATCH_ITEMS", 1)
+    body = encode_query(parse_query("//a"))
+    greedy, other = (Hop(name, "") for name in ("greedy", "other"))
+    me = Hop("me", "")
+
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            store.load("one", ODD)
+            answering = Answering(1, store)
+
+            async def begun(*path: Hop) -> AsyncGenerator[tuple[str, ...], None]:
+                items = answering.evaluate("q", body, path, LEAST_HELD)
+                assert await anext(items)
+                return items
+
+            unread = [await begun(greedy, me) for _ in range(3)]
+            with pytest.raises(StoreError, match="HX6019"):
+                await begun(greedy, me)
+            others = [await begun(*path) for path in [(other, me), *[(me,)] * 4]]
+            await unread[0].aclose()
+            for items in (await begun(greedy, me), *unread[1:], *others):
+                await items.aclose()
+            await answering.ended()
+
+    run(test)
 
 
 @pytest.mark.parametrize("document", [VALID, ODD])

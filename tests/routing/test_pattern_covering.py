@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from benchmarks.routing.covering import Coverings
 from heptox.grammar import parse_subscription
-from heptox.pattern import Number, Operator, PatternNode, Text, TreePattern, ValueTest, holds, is_leaf_test
+from heptox.pattern import Number, PatternNode, Sign, Text, TreePattern, ValueTest, holds, is_leaf_test
 from heptox.routing import (
     ValueConstraints,
     advertised,
@@ -173,7 +173,7 @@ def test_implication_is_sound(known: list[ValueTest], wanted: ValueTest) -> None
 
 @settings(max_examples=tries(400))
 @given(st.lists(st.tuples(st.sampled_from(OPERATORS), st.integers(0, 4)), max_size=3), st.sampled_from(OPERATORS))
-def test_implication_of_numbers_misses_nothing(known: list[tuple[Operator, int]], operator: Operator) -> None:
+def test_implication_of_numbers_misses_nothing(known: list[tuple[Sign, int]], operator: Sign) -> None:
     wanted = ValueTest(operator, Number("2"))
     given_tests = [ValueTest(each, Number(str(2 * number))) for each, number in known]
     values = [str(half / 4) for half in range(-4, 40)] + ["NaN", "x", "INF", "-INF"]

@@ -8,7 +8,7 @@ import pytest
 
 from heptox.errors import Position, StoreError
 from heptox.grammar import parse_query
-from heptox.store import Allowance, evaluate
+from heptox.store import Allowance, Pool, evaluate
 from heptox.xml import parse_document
 
 DOCUMENT = parse_document("<r>" + "".join(f"<a k='{number}'><b>x{number:09}</b></a>" for number in range(100)) + "</r>")
@@ -87,6 +87,17 @@ def test_little_memory_is_used_before_it_is_refused(query: str, allowance: Allow
         assert tracemalloc.get_traced_memory()[1] < 6_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_what_is_held_together_is_given_back() -> None:
+    pool = Pool(40_000)
+    ordered = parse_query("for $a in //a order by $a/b return $a/@k")
+    first, second = (evaluate(ordered, [DOCUMENT], None, Allowance(pool=Pool(size, pool))) for size in (2**21, 10_000))
+    with pytest.raises(StoreError, match="HX6019 evaluations would hold more than 40,000 bytes"):
+        next(first)
+    with pytest.raises(StoreError, match="HX6019 evaluations would hold more than 10,000 bytes"):
+        next(second)
+    pool.take(40_000)
 
 
 def test_an_allowance_is_not_negative() -> None:

@@ -372,3 +372,19 @@ def test_a_killed_process_leaves_documents_whole_or_absent(tmp_path: Path) -> No
     for _ in range(4):
         following = kill_while_loading(tmp_path / "s", random, following)
     assert following
+
+
+def test_pandas_stays_out() -> None:
+    """Arrow would import it, where it is installed, in the middle of the first query."""
+    program = """
+import sys
+from heptox.grammar import parse_query
+from heptox.schema import parse_dtd
+from heptox.store import Store, plan_query, query
+with Store.open(None, parse_dtd("<!ELEMENT r (a*)><!ELEMENT a (#PCDATA)>", "r")) as store:
+    store.load("one", b"<r>" + b"<a>x</a>" * 100 + b"</r>")
+    assert len(list(query(store, plan_query(parse_query("//a[. = 'x']"), store.catalogue)))) == 100
+assert "pandas" not in sys.modules
+import pandas
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

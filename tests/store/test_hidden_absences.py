@@ -36,6 +36,7 @@ BARE: Final = '<lib><book pub="1"><title>B</title></book><book pub="2"><title>D<
             "for $b in //book, $c in //book where deep-equal(data($b/@lang), data($c/@lang)) return $c/title",
             "book/@lang",
         ),
+        ("for $b in //book where starts-with($b/@lang, 'x') return $b/title", "book/@lang"),
         ("for $b in //book, $c in //book where deep-equal($b/@lang, $c/@lang) return $c/title", "book/@lang"),
     ],
 )

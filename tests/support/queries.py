@@ -9,13 +9,13 @@ from typing import Final, Literal, TypeAlias, TypeVar
 from hypothesis import strategies as st
 
 from heptox.grammar import Expression, syntax
-from heptox.pattern import Operator
+from heptox.pattern import FUNCTIONS, Sign
 
 _Value = TypeVar("_Value")
 _Operand: TypeAlias = syntax.PathExpression | syntax.Data | syntax.TagValue | syntax.StringLiteral
 Axis: TypeAlias = Literal["child", "descendant", "attribute", "descendant-attribute"]
 
-OPERATORS: Final[tuple[Operator, ...]] = ("=", "=", "=", "!=", "<", "<=", ">", ">=")
+OPERATORS: Final[tuple[Sign, ...]] = ("=", "=", "=", "!=", "<", "<=", ">", ">=")
 AXES: Final[tuple[Axis, ...]] = (
     "child",
     "child",
@@ -210,6 +210,8 @@ class _Maker:
 
     def comparison(self, scope: _Scope) -> syntax.Comparison:
         operator = self.pick(OPERATORS)
+        if FUNCTIONS and (scope.single or scope.in_predicate) and not self.count(0, 5):
+            return self.by_function(scope)
         if self.vocabulary.numbers and (scope.single or scope.in_predicate) and not self.count(0, 5):
             return self.number_comparison(operator, scope)
         if self.vocabulary.numeric and not self.count(0, 3):
@@ -219,8 +221,20 @@ class _Maker:
             left, right = self.operand(scope), self.operand(scope)
         return syntax.Comparison(operator, *((left, right) if self.chance() else (right, left)))
 
-    def number_comparison(self, operator: Operator, scope: _Scope) -> syntax.Comparison:
+    def number_comparison(self, operator: Sign, scope: _Scope) -> syntax.Comparison:
         """``number()`` of what has one value at most, whatever the value is."""
+        number = syntax.NumberLiteral(self.pick(self.vocabulary.numbers))
+        sides = (syntax.NumberValue(self.one_value(scope)), number)
+        return syntax.Comparison("=" if operator == "!=" else operator, *(sides if self.chance() else reversed(sides)))
+
+    def by_function(self, scope: _Scope) -> syntax.Comparison:
+        """A function of what has one value at most, and of the beginning of a string that is not empty."""
+        function = FUNCTIONS[self.pick(tuple(FUNCTIONS))]
+        value = self.draw(self.vocabulary.strings)[: self.count(1, 3)] or "a"
+        return syntax.Comparison(function.name, self.one_value(scope), syntax.StringLiteral(value))
+
+    def one_value(self, scope: _Scope) -> syntax.PathExpression | syntax.Data | syntax.TagValue:
+        """What has one value at most."""
         start = self.pick((*scope.single, ".") if scope.in_predicate else scope.single)
         path = syntax.PathExpression(start)
         attribute = replace(path, steps=(syntax.Step("attribute", (self.pick(self.vocabulary.attributes),)),))
@@ -231,9 +245,7 @@ class _Maker:
             syntax.Data(attribute),
             syntax.TagValue(path),
         )
-        number = syntax.NumberLiteral(self.pick(self.vocabulary.numbers))
-        sides = (syntax.NumberValue(self.pick(arguments)), number)
-        return syntax.Comparison("=" if operator == "!=" else operator, *(sides if self.chance() else reversed(sides)))
+        return self.pick(arguments)
 
     def numeric_path(self, scope: _Scope) -> syntax.PathExpression:
         name = self.pick(self.vocabulary.numeric)

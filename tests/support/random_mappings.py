@@ -17,6 +17,7 @@ from typing import Final
 from heptox.errors import HeptoxError
 from heptox.grammar.tag_value import tag_value_form
 from heptox.mapping import Mapping, parse_mapping_arrows
+from heptox.pattern import FUNCTIONS
 from heptox.schema import TEXT, AttributeType, Box, Path, SchemaTree, parse_dtd
 from heptox.translate import Direction
 from heptox.xml import XmlElement, parse_document
@@ -659,6 +660,7 @@ class QueryMaker:
             self.with_literal,
             self.with_literal,
             self.with_number,
+            *([self.by_function] if FUNCTIONS else []),
             lambda variable: self.between(variable, bound),
             lambda variable: self.between(variable, bound),
             self.empty,
@@ -688,6 +690,12 @@ class QueryMaker:
         left = self.operand(variable)
         value = self.random.choice(("1", "2", "", "x", "y", "v"))
         return None if left is None else f"{left} {self.operator()} '{value}'"
+
+    def by_function(self, variable: _Bound) -> str | None:
+        """A function of what has one value, and of the beginning of a string."""
+        options = self.single(variable) + ([tag_value_form(variable.name)] * 2 if self.tree.box(variable.node) else [])
+        value = self.random.choice(("1", "2", " ", "x", "a ", "v", "10"))
+        return f"{self.random.choice(tuple(FUNCTIONS))}({self.random.choice(options)}, '{value}')" if options else None
 
     def with_number(self, variable: _Bound) -> str | None:
         left = self.operand(variable, numeric=True)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
-import httpx
 from pydantic import TypeAdapter, ValidationError
 
+from heptox.doors import without
 from heptox.errors import Fault, PeerError
 from heptox.matching import Publication
 from heptox.peer.control.endpoint import UNIX, ControlAddress
@@ -52,7 +52,9 @@ from heptox.peer.models.subscriptions import (
 )
 from heptox.peer.wire.messages import PeerId
 
-ENVIRONMENT: Final = "HEPTOX_PEER"
+with without("click"):  # for its command line
+    import httpx
+
 CALL_SECONDS: Final = 60.0
 """How long a call may keep silent before the daemon counts as unreachable; queries have their own deadlines."""
 BULK_SECONDS: Final = 600.0
@@ -74,38 +76,14 @@ def not_running(folder: Path) -> PeerError:
     return PeerError(Fault("HX7055", "its daemon does not run", file=str(folder), hint=hint))
 
 
-def find_peer(given: Path | None = None) -> Path:
-    """The folder of the peer that is meant: the one given, else ``$HEPTOX_PEER``, else the current folder when it is a
-    peer's, else the only peer's folder directly in the current folder.
-
-    Raises :class:`PeerError` (HX7064) when that is none or several.
-    """
-    if given is not None:
-        return given
-    if os.environ.get(ENVIRONMENT):
-        return Path(os.environ[ENVIRONMENT])
-    here = Path()
-    if (here / "peer.toml").is_file():
-        return here
-    found = sorted(file.parent for file in here.glob("*/peer.toml"))
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(str(folder) for folder in found)
-    raise PeerError(
-        Fault(
-            "HX7064",
-            f"several peers are here: {names}" if found else "no peer's folder is here",
-            hint=f"name one with --peer or ${ENVIRONMENT}",
-        )
-    )
-
-
 def http_client(address: ControlAddress, headers: dict[str, str] | None = None) -> httpx.Client:
     """An HTTP client that reaches a daemon."""
     socket = address.url.removeprefix(UNIX) if address.url.startswith(UNIX) else None
+    with without("anyio", "h2", "trio"):  # this client is neither asynchronous nor for HTTP/2
+        transport = httpx.HTTPTransport(uds=socket)
     return httpx.Client(
         base_url="http://localhost" if socket else address.url,
-        transport=httpx.HTTPTransport(uds=socket),
+        transport=transport,
         headers=headers,
         timeout=CALL_SECONDS,
         trust_env=False,  # one's own machine is never reached through a proxy

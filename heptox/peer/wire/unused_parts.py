@@ -1,4 +1,5 @@
-"""libp2p 0.8.1 without what heptox never uses: its first module imports all others, QUIC and web servers too.
+"""libp2p 0.8.1 without what heptox never uses: its first module imports all others, QUIC and web servers too. The
+library by which it resolves names imports QUIC as well.
 
 A process that has imported libp2p before has it whole.
 """
@@ -15,6 +16,7 @@ from typing import Final
 _PACKAGES: Final = frozenset({"libp2p", "libp2p.transport"})
 """Packages that import all that is in them: they are left empty, and their modules are imported one by one."""
 _ABSENT: Final = {
+    "dns.quic": ("AsyncQuicConnection", "Headers", "SyncQuicConnection", "SyncQuicManager"),
     "libp2p.transport.quic": (),
     "libp2p.transport.quic.config": ("QUICTransportConfig",),
     "libp2p.transport.quic.exceptions": ("QUICStreamClosedError", "QUICStreamResetError"),

@@ -10,12 +10,12 @@ from random import Random
 from typing import cast
 
 from heptox.matching import LinearPath, Step
-from heptox.pattern import Axis, Number, Operator, PatternNode, Text, TreePattern, ValueTest, is_leaf_test
+from heptox.pattern import Axis, Number, PatternNode, Sign, Text, TreePattern, ValueTest, is_leaf_test
 
 TESTS = ("a", "a", "b", "*", "*")
 LEAF_TESTS = ("@x", "@y", "@*", "text()")
 CONSTANTS = (Text("5"), Text("5.0"), Text("a"), Number("5"), Number("5.0"), Number("6"))
-OPERATORS: tuple[Operator, ...] = ("=", "=", "=", "!=", "!=", "<=", ">=", "<")
+OPERATORS: tuple[Sign, ...] = ("=", "=", "=", "!=", "!=", "<=", ">=", "<")
 
 
 def random_path(random: Random, longest: int = 8, leaves: float = 0.2) -> LinearPath:

@@ -21,6 +21,7 @@ const KEYWORDS = ["for", "let", "where", "return", "order by", "in", "and", "or"
 const FUNCTIONS = [
   ["data", "the value of a path"], ["exists", "whether a path is there"], ["empty", "whether a path is not there"],
   ["not", "whether a path is not there"], ["number", "a path compared as a number"], ["deep-equal", "whether two paths are equal"],
+  ["starts-with", "how a path's value begins"],
 ];
 
 /** Which steps lead where in a schema. */
