@@ -34,6 +34,9 @@ settings.load_profile("search")
 
 _SPARK: Final = (
     "tests/cli/test_emulate.py",  # starts Spark itself, which it cannot where others share a session
+    "tests/cli/test_mapping.py",
+    "tests/cli/test_matching.py",
+    "tests/cli/test_filtering.py",
     "tests/cluster/test_session.py",
     "tests/cluster/test_relations.py",
     "tests/cluster/test_exchange.py",
