@@ -257,6 +257,16 @@ def collections(expression: Expression) -> Iterator[PathExpression]:
     return (node for node in nodes(expression) if isinstance(node, PathExpression) and node.start == COLLECTION)
 
 
+def absolute_elsewhere(expression: Expression) -> Iterator[PathExpression]:
+    """The absolute paths that a query over the collection has in predicates of other paths: there they begin at the
+    document of the node that the predicate is asked of."""
+    if any(collections(expression)):
+        for path in nodes(expression):
+            if isinstance(path, PathExpression) and path.start != "/":
+                predicates = nodes(tuple(step.predicates for step in path.steps))
+                yield from (each for each in predicates if isinstance(each, PathExpression) and each.start == "/")
+
+
 def has_context(expression: Expression) -> bool:
     """Whether an expression is asked of each document by itself: it has an absolute path, or none from documents."""
     starts = {node.start for node in nodes(expression) if isinstance(node, PathExpression)}

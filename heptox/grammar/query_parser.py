@@ -33,6 +33,7 @@ from heptox.grammar.query import (
     StringLiteral,
     TagValue,
     TextConstructor,
+    absolute_elsewhere,
 )
 from heptox.grammar.query_conditions import UNCOMPARED, ConditionBuilder
 from heptox.grammar.query_elements import ElementBuilder
@@ -99,6 +100,13 @@ class _ExpressionBuilder:
     def build(self, tree: Tree[Token]) -> Expression:
         """The expression of a whole query, or all its faults (:class:`GrammarError`)."""
         expression = self.refusals.attempt(self.expression, tree.children[0], Scope())
+        for path in absolute_elsewhere(expression) if expression is not None else ():
+            self.refusals.record(
+                "HX3002",
+                "an absolute path in a predicate beside collection() is outside the query fragment",
+                path.position,
+                "for $d in collection()/name, and begin at $d",
+            )
         if expression is None or self.refusals.faults:
             raise self.refusals.error()
         return expression

@@ -81,7 +81,8 @@ class _Scope:
 
 def queries(vocabulary: Vocabulary) -> st.SearchStrategy[Expression]:
     """Whole queries."""
-    return st.composite(lambda draw: _Maker(draw, vocabulary).expression(_Scope(documents=vocabulary.starts)))()
+    made = st.composite(lambda draw: _Maker(draw, vocabulary).expression(_Scope(documents=vocabulary.starts)))()
+    return made.filter(lambda expression: not any(syntax.absolute_elsewhere(expression)))
 
 
 class _Maker:
