@@ -16,6 +16,7 @@ from xdist.scheduler import LoadFileScheduling
 from heptox.cluster import spark_session
 from heptox.demo import Network, network
 from heptox.errors import InputError
+from heptox.garbage import uncollected
 from tests.cluster.scripts import QUICK
 from tests.peer.daemons import starting
 from tests.support.budget import tries
@@ -33,6 +34,9 @@ settings.load_profile("search")
 
 _SPARK: Final = (
     "tests/cli/test_emulate.py",  # starts Spark itself, which it cannot where others share a session
+    "tests/cli/test_mapping.py",
+    "tests/cli/test_matching.py",
+    "tests/cli/test_filtering.py",
     "tests/cluster/test_session.py",
     "tests/cluster/test_relations.py",
     "tests/cluster/test_exchange.py",
@@ -83,6 +87,13 @@ class _Scheduling(LoadFileScheduling):  # type: ignore[misc]
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Scheduling:
     return _Scheduling(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Nothing that is collected is garbage."""
+    with uncollected():
+        return (yield)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,6 +15,7 @@ from heptox import __version__, cli
 from heptox.cli.application import invoked, main
 from heptox.cli.commands import COMMANDS, GROUPS
 from heptox.demo import HOSPITAL
+from tests.peer.daemons import DEADLINE
 
 ENGINES = {"duckdb", "pyarrow", "pyspark"}
 NETWORK = {"fastapi", "hypercorn", "libp2p", "trio"}
@@ -24,7 +25,7 @@ HEAVY = ENGINES | NETWORK | {"httpx", "lark", "lxml", "rapidfuzz", "rich"}
 def heptox(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Run ``heptox`` in a process of its own."""
     command = [sys.executable, "-m", "heptox", *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=180)
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=DEADLINE)
 
 
 def modules_loaded(*arguments: str) -> set[str]:
@@ -36,7 +37,7 @@ def modules_loaded(*arguments: str) -> set[str]:
         "finally:\n    print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
     )
     command = [sys.executable, "-c", program, *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
     assert ended.returncode == 0, ended.stderr
     return {module.partition(".")[0] for module in json.loads(ended.stderr.splitlines()[-1])}
 

@@ -16,6 +16,7 @@ import pytest
 from heptox.cluster import EXPERIMENTS
 from tests.cli.running import heptox_ended
 from tests.cluster.scripts import MARK, ROOT, marked
+from tests.peer.daemons import DEADLINE
 
 SMALL = ("--peers", "4", "--schemas", "2", "--hops", "2", "--people", "2", "--master", "local[2]")
 
@@ -77,12 +78,12 @@ def test_nothing_is_left_of_an_emulation_that_is_ended(tmp_path: Path, number: i
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + DEADLINE
     while not any("java" in command for command in marked(mark)):
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.05)
     process.send_signal(number)
-    out, err = process.communicate(timeout=180)
+    out, err = process.communicate(timeout=DEADLINE)
     assert (process.returncode, out, err) == (128 + number, b"", b"")
     assert marked(mark) == []
     assert list(folder.iterdir()) == []

@@ -16,6 +16,7 @@ from lxml import etree
 
 from heptox.filtering import ResultFolder
 from tests.cli.running import heptox_ended
+from tests.peer.daemons import DEADLINE
 
 SCHEMA = """\
 <!ELEMENT list (book | disc)*>
@@ -204,7 +205,7 @@ def started(folder: Path, document: Path, limit: int | None = None) -> subproces
 def test_a_disk_that_fills_up_leaves_nothing_behind(folder: Path) -> None:
     (folder / "list.xml").write_text(f"<list>{'<book><title>T</title></book>' * 20_000}</list>")
     process = started(folder, folder / "list.xml", limit=300_000)
-    out, err = process.communicate(timeout=180)
+    out, err = process.communicate(timeout=DEADLINE)
     assert (process.returncode, out) == (1, "")
     assert "HX9203 cannot be written, and no results are left there: File too large" in err
     assert not (folder / "out").exists()
@@ -213,12 +214,12 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(folder: Path) -> None:
 def test_who_stops_it_finds_no_results(folder: Path) -> None:
     (folder / "big.xml").write_text(f"<list>{'<book><title>T</title></book>' * 400_000}</list>")
     process = started(folder, folder / "big.xml")
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + DEADLINE
     while not (folder / "out").exists():
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.01)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=180)
+    process.communicate(timeout=DEADLINE)
     assert process.returncode == 128 + signal.SIGTERM
     assert not (folder / "out").exists()
 

@@ -22,6 +22,7 @@ from heptox.demo import BOSTON, HOSPITAL, HOSPITALS, MONTREAL, QUESTIONS, Networ
 from heptox.peer import ItemLine, QuestionRequest, ReceiptLast, ReceiptLineModel, ReceiptModel, Status
 from heptox.peer.models.control import Origin
 from tests.cli.running import heptox_ended
+from tests.peer.daemons import DEADLINE
 
 
 def test_items_are_on_stdout_each_once_and_the_receipt_on_stderr(hospitals: Network) -> None:
@@ -242,5 +243,7 @@ def test_asking_loads_no_network_of_its_own() -> None:
         "loaded = {name.partition('.')[0] for name in sys.modules}\n"
         "print(*loaded & {'duckdb', 'fastapi', 'hypercorn', 'libp2p', 'pyarrow', 'pyspark'})\n"
     )
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=180, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=DEADLINE, check=True
+    )
     assert ended.stdout == "\n"

@@ -44,7 +44,7 @@ def run_script(script: str, *arguments: str, folder: Path, environment: Mapping[
         env=variables,
         capture_output=True,
         text=True,
-        timeout=480,
+        timeout=900,
     )
     return Ended(ended.returncode, ended.stdout, ended.stderr, marked(mark))
 

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
+from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Route, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    Route,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from heptox.peer import Client
 from tests.peer.daemons import Daemon, acquaint, daemon, daemons, hospital_peer, wait_until
@@ -18,7 +29,7 @@ from tests.peer.daemons import Daemon, acquaint, daemon, daemons, hospital_peer,
 CHROMIUM: Final = shutil.which("chromium")
 MISSING: Final = "chromium is missing; install it (Debian: apt install chromium)"
 SECONDS: Final = 90
-SIZE: Final = {"width": 1400, "height": 900}
+SIZE: Final[ViewportSize] = {"width": 1400, "height": 900}
 _OPTIONS: Final = (
     "--no-sandbox",
     "--disable-gpu",
@@ -40,38 +51,67 @@ _REFUSED: Final = "Failed to load resource: "
 
 
 class Opening:
-    """Opens pages in a browser, each in a profile of its own, and lists the ``troubles`` that they had: errors, and
-    violations of their policy. Questions are such a trouble too, unless somebody is ``confirming`` them."""
+    """Opens pages in a browser, and lists the ``troubles`` that they had: errors, and violations of their policy.
+    Questions are such a trouble too, unless somebody is ``confirming`` them."""
 
     def __init__(self, browser: Browser) -> None:
         self.troubles: list[str] = []
         self.confirming = False
         self._browser = browser
+        self._empty: list[Page] = []
 
     @contextmanager
-    def __call__(self, folder: Path, room: str = "Arrows", **options: Any) -> Iterator[Page]:
-        """The console of the peer in ``folder``, as its administrator opens it; ``options`` are those of the browser's
-        context."""
-        with self.context(**options) as context:
-            page = context.new_page()
+    def __call__(
+        self,
+        folder: Path,
+        room: str = "Arrows",
+        *,
+        viewport: ViewportSize = SIZE,
+        color_scheme: Literal["light", "dark", "null"] = "null",
+        permissions: Sequence[str] = (),
+        is_kept: bool = True,
+    ) -> Iterator[Page]:
+        """The console of the peer in ``folder``, as its administrator opens it.
+
+        To begin a page takes three times as long as to go on in one that another test has left, with nothing in it:
+        ``is_kept`` says whether another may go on in this one.
+        """
+        page = self._empty.pop() if self._empty else self._profile().new_page()
+        try:
+            page.set_viewport_size(viewport)
+            page.emulate_media(color_scheme=color_scheme)
+            page.context.grant_permissions(permissions)
             with Client.connect(folder) as client:
                 page.goto(client.console())
             page.get_by_role("tab", name=room, exact=True).click()
             yield page
+            page.evaluate(_SETTLE)
+            _empty(page)
+        except BaseException:
+            page.context.close()
+            raise
+        if is_kept:
+            self._empty.append(page)
+        else:
+            page.context.close()
 
     @contextmanager
     def context(self, **options: Any) -> Iterator[BrowserContext]:
         """A profile, whose pages are listened to."""
-        context = self._browser.new_context(**{"viewport": SIZE, **options})
+        context = self._profile(**options)
         try:
-            context.set_default_timeout(SECONDS * 1000)
-            context.add_init_script(_VIOLATIONS)
-            context.on("page", self._listen)
             yield context
             for page in context.pages:
                 page.evaluate(_SETTLE)
         finally:
             context.close()
+
+    def _profile(self, **options: Any) -> BrowserContext:
+        context = self._browser.new_context(**{"viewport": SIZE, **options})
+        context.set_default_timeout(SECONDS * 1000)
+        context.add_init_script(_VIOLATIONS)
+        context.on("page", self._listen)
+        return context
 
     def _listen(self, page: Page) -> None:
         def refuse(dialog: Dialog) -> None:
@@ -85,6 +125,17 @@ class Opening:
         page.on("pageerror", lambda error: self.troubles.append(f"error: {error}"))
         page.on("crash", lambda _: self.troubles.append("the page crashed"))
         page.on("dialog", refuse)
+
+
+def _empty(page: Page) -> None:
+    """Leave the console for an empty page in its place, whether the peer still lives, and forget what it kept."""
+    page.unroute_all(behavior="ignoreErrors")
+    page.route("**/empty", lambda route: route.fulfill(body="", content_type="text/html"))
+    page.goto(urljoin(page.url, "/empty"))
+    page.evaluate("localStorage.clear(); sessionStorage.clear()")
+    page.unroute_all()
+    page.context.clear_cookies()
+    page.context.clear_permissions()
 
 
 def _trouble(message: ConsoleMessage) -> list[str]:
@@ -105,12 +156,18 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
+@pytest.fixture(scope="module")
+def opening(browser: Browser) -> Opening:
+    """Opens the console for all tests of a file."""
+    return Opening(browser)
+
+
 @pytest.fixture
-def console(browser: Browser) -> Iterator[Opening]:
+def console(opening: Opening) -> Iterator[Opening]:
     """Opens the console; the test fails when a page has had an error, or has violated its policy."""
-    opened = Opening(browser)
-    yield opened
-    assert opened.troubles == []
+    opening.troubles, opening.confirming = [], False
+    yield opening
+    assert opening.troubles == []
 
 
 def answered(page: Page, path: str, value: Any, *, lines: bool = False) -> None:

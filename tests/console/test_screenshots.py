@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import pytest
 from matplotlib.image import imread
@@ -26,19 +26,23 @@ FOLDER: Final = "HEPTOX_SCREENSHOTS"
 QUESTION: Final = (HOSPITAL / "queries" / "example1.xq").read_text(encoding="utf-8")
 
 
+Scheme: TypeAlias = Literal["light", "dark"]
+
+
 @pytest.fixture(params=["light", "dark"])
-def scheme(request: pytest.FixtureRequest) -> str:
+def scheme(request: pytest.FixtureRequest) -> Scheme:
     """Whether it is by day or by night."""
-    return str(request.param)
+    chosen: Scheme = request.param
+    return chosen
 
 
 @pytest.fixture
-def page(scheme: str, hospitals: Network, console: Opening) -> Iterator[Page]:
+def page(scheme: Scheme, hospitals: Network, console: Opening) -> Iterator[Page]:
     with console(hospitals.path(MONTREAL), color_scheme=scheme) as page:
         yield page
 
 
-def test_the_room_of_arrows(page: Page, scheme: str) -> None:
+def test_the_room_of_arrows(page: Page, scheme: Scheme) -> None:
     page.get_by_role("button", name=BOSTON.name).click()
     verdict(page, "no faults, 4 rules")
     Mouse(page).select(next(number for number, line in enumerate(lines(page), 1) if line.startswith("Patient/Name")))
@@ -47,7 +51,7 @@ def test_the_room_of_arrows(page: Page, scheme: str) -> None:
     kept(page, f"console-arrows-{scheme}")
 
 
-def test_the_room_in_which_one_asks(page: Page, scheme: str) -> None:
+def test_the_room_in_which_one_asks(page: Page, scheme: Scheme) -> None:
     page.keyboard.press("Alt+2")
     page.get_by_role("textbox", name="Query").click()
     page.keyboard.insert_text(QUESTION)
@@ -58,7 +62,7 @@ def test_the_room_in_which_one_asks(page: Page, scheme: str) -> None:
     kept(page, f"console-hops-{scheme}")
 
 
-def test_the_room_in_which_one_watches(page: Page, scheme: str) -> None:
+def test_the_room_in_which_one_watches(page: Page, scheme: Scheme) -> None:
     page.keyboard.press("Alt+3")
     expect(page.get_by_role("tabpanel", name="Watch")).to_contain_text(BOSTON.name)
     kept(page, f"console-watch-{scheme}")

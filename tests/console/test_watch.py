@@ -220,7 +220,7 @@ def test_of_very_many_the_first_are_shown(page: Page) -> None:
 
 
 def test_it_is_looked_at_only_while_it_is_shown(console: Opening, hospitals: Network) -> None:
-    with console(hospitals.path(MONTREAL), "Arrows") as page:
+    with console(hospitals.path(MONTREAL), "Arrows", is_kept=False) as page:  # whose clock stays as it is set here
         looks: list[str] = []
         page.on("request", lambda request: looks.append(request.url) if "/audit" in request.url else None)
         page.clock.install()

@@ -26,7 +26,7 @@ def test_each_document_comes_once_to_all_that_count_and_to_none_that_it_does_not
     assert not verdict.faults
 
 
-@settings(max_examples=12)
+@settings(max_examples=tries(12))
 @given(SEEDS)
 def test_where_nothing_fails_all_methods_deliver_what_matches_and_nothing_else(seed: int) -> None:
     random = Random(seed)
@@ -36,7 +36,7 @@ def test_where_nothing_fails_all_methods_deliver_what_matches_and_nothing_else(s
     assert len({verdict.owed for verdict in verdicts}) == 1
 
 
-@settings(max_examples=20)
+@settings(max_examples=tries(20))
 @given(SEEDS, st.integers(1, 5), st.booleans())
 def test_who_asks_for_everything_loses_nothing(seed: int, budget: int, is_calm: bool) -> None:
     random = Random(seed)

@@ -8,6 +8,7 @@ import pytest
 
 from heptox.filtering import CleanedFilter, SchemaSteps, Version, clean, read_filter
 from heptox.schema import parse_dtd, read_dtd
+from tests.support.budget import tries, usually
 from tests.support.checking import Outcome
 from tests.support.filtering.checking import check_cleaning, check_filtering
 from tests.support.filtering.judging import whole
@@ -65,11 +66,11 @@ def test_a_filter_that_has_too_many_branches_is_evaluated_as_it_stands() -> None
 def test_what_is_resolved_to_less_depth_selects_the_same(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heptox.filtering.schema_steps.MOST_REACHED", most)
     random, outcome = Random(most), Outcome()
-    for _ in range(15):
+    for _ in range(tries(15)):
         check_cleaning(random, 12, 6, outcome)
         check_filtering(random, 8, 3, outcome)
     assert outcome.broken == []
-    assert outcome.counts["cases"] > 1000
+    assert outcome.counts["cases"] > usually(300, 1000)
 
 
 def test_what_needs_no_schema_does_not_rely_on_it() -> None:

@@ -4,6 +4,7 @@ pattern says, in each of its forms, on random documents; Saxon is the judge.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 from typing import Final
 
@@ -141,8 +142,17 @@ def normalised(query: Query, constraints: Constraints) -> Query:
     return Query(tuple(form for member in query.members if (form := normalise(member, constraints)) is not None))
 
 
+@pytest.fixture(scope="module")
+def library() -> Iterator[Store]:
+    """A store of all documents."""
+    with Store.open(None, LIBRARY) as store:
+        for number, document in enumerate(DOCUMENTS):
+            store.load(str(number), document.encode())
+        yield store
+
+
 @pytest.mark.parametrize("asked", ASKED)
-def test_what_is_asked_and_what_its_pattern_says(asked: str) -> None:
+def test_what_is_asked_and_what_its_pattern_says(asked: str, library: Store) -> None:
     expression = parse_query(asked)
     expected = items(asked)
     assert parse_query(print_query(expression)) == expression
@@ -150,11 +160,8 @@ def test_what_is_asked_and_what_its_pattern_says(asked: str) -> None:
     assert items(print_query(expression)) == expected
     parsed = [parse_document(document) for document in DOCUMENTS]
     assert [frozenset(evaluate(expression, [document])) for document in parsed] == expected
-    with Store.open(None, LIBRARY) as store:
-        for number, document in enumerate(DOCUMENTS):
-            store.load(str(number), document.encode())
-        plan = plan_query(expression, store.catalogue)
-        assert sorted(set(answers(store, plan))) == sorted(frozenset[str]().union(*expected))
+    plan = plan_query(expression, library.catalogue)
+    assert sorted(set(answers(library, plan))) == sorted(frozenset[str]().union(*expected))
     for tree in (PLAIN, BOXED):
         pattern = lower(expression, tree, valid=True).query
         again = lower(parse_query(rendered(pattern, tree)), tree, valid=True).query

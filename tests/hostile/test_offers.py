@@ -31,7 +31,9 @@ from heptox.peer.wire.standing import Side
 from heptox.schema import read_dtd
 from heptox.settings import PeerSettings, peer_settings_text
 from tests.cli.running import Ended, heptox_ended
-from tests.peer.daemons import DEADLINE, Daemon, ask, daemon, heptox, hospital_peer, memory_of, wait_until
+from tests.hostile import brief_reading
+from tests.peer.daemons import DEADLINE, Daemon, ask, heptox, hospital_peer, memory_of, starting, wait_until
+from tools.daemons import daemon
 
 ARROWS: Final = HOSPITAL / "montreal-boston.arrows"
 GOOD: Final = MappingFiles.pack(ARROWS)
@@ -45,6 +47,8 @@ READ: Final = {
     "HX7104 the mapping that is offered cannot be read, or has faults",
 }
 MEGABYTE: Final = 2**20
+PAUSE: Final = 0.3
+"""Seconds between two looks of the owner."""
 T = TypeVar("T")
 
 
@@ -65,7 +69,13 @@ class Stranger:
         return Offer(name, (said,), files, Side.SOURCE, MONTREAL)
 
     async def make(self, offer: Offer) -> Reply:
-        return decode_reply(await self.transport.call(self.asked, PROTOCOL, encode_call(offer)))
+        """The answer to an offer, which is made again where a loaded machine takes longer than a call may."""
+        while True:
+            try:
+                return decode_reply(await self.transport.call(self.asked, PROTOCOL, encode_call(offer)))
+            except PeerError as error:
+                if error.faults[0].code != "HX7011" or not self.transport.connected(self.asked):
+                    raise
 
 
 @asynccontextmanager
@@ -114,6 +124,10 @@ def attacked(to: Daemon, attack: Callable[[], Awaitable[T]]) -> tuple[T, int]:
             while not (rounds and ended.is_set()):
                 await trio.to_thread.run_sync(served, to)
                 rounds += 1
+                with trio.move_on_after(
+                    PAUSE
+                ):  # what is asked without a pause would take the processor from the attack
+                    await ended.wait()
         return results[0], rounds
 
     return run(test)
@@ -140,7 +154,8 @@ def boston_peer(path: Path, **changes: Any) -> Path:
 @pytest.fixture(scope="module")
 def boston(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     """A peer that decides on each offer, and reads more of them than others do."""
-    with daemon(boston_peer(tmp_path_factory.mktemp("door") / "boston", offers=1000)) as running:
+    folder = boston_peer(tmp_path_factory.mktemp("door") / "boston", offers=1000)
+    with daemon(folder, beginning=brief_reading.starting) as running:
         yield running
         served(running)
         stopped = heptox("peer", "stop", running.folder)
@@ -249,11 +264,7 @@ def test_what_is_costly_to_read_costs_the_owner_nothing(boston: Daemon, files: M
 
     async def attack() -> Reply:
         async with stranger(boston) as made:
-            while True:
-                try:
-                    return await made.make(made.offer(files))
-                except PeerError as error:  # on a loaded machine the work takes longer than a call may
-                    assert error.faults[0].code == "HX7011"
+            return await made.make(made.offer(files))
 
     reply, _ = attacked(boston, attack)
     assert reply.standing is Standing.REFUSED
@@ -266,7 +277,7 @@ def test_what_is_costly_to_read_costs_the_owner_nothing(boston: Daemon, files: M
 
 
 def test_a_daemon_ends_while_it_is_attacked(tmp_path: Path) -> None:
-    with daemon(boston_peer(tmp_path / "boston")) as running:
+    with daemon(boston_peer(tmp_path / "boston"), beginning=starting) as running:
 
         async def attack() -> int:
             async with trio.open_nursery() as nursery:
@@ -306,7 +317,7 @@ def children(process: int) -> list[str]:
 
 
 def test_a_daemon_that_gets_no_offer_starts_no_worker(tmp_path: Path) -> None:
-    with daemon(boston_peer(tmp_path / "boston")) as running:
+    with daemon(boston_peer(tmp_path / "boston"), beginning=starting) as running:
         served(running)
         assert children(running.process.pid) == []
 
@@ -359,12 +370,12 @@ def test_an_offer_that_was_replaced_after_it_was_shown_is_not_accepted(boston: D
 
 
 def test_a_flood_of_keys_is_bounded_under_an_open_policy(tmp_path: Path) -> None:
-    with daemon(boston_peer(tmp_path / "boston", policy="open")) as running:
+    with daemon(boston_peer(tmp_path / "boston", policy="open"), beginning=starting) as running:
         began = time.monotonic()
 
         async def attack() -> Sequence[Reply]:
             replies = []
-            for number in range(40):
+            for number in range(30):
                 async with stranger(running) as made:
                     replies.append(await made.make(made.offer(name=f"stranger {number}")))
             return replies
@@ -374,13 +385,13 @@ def test_a_flood_of_keys_is_bounded_under_an_open_policy(tmp_path: Path) -> None
         known = [one for one in listed(running) if one["standing"] == "agreed"]
         assert 0 < len(known) <= most
         refused = "HX7102 this peer reads no more offers of strangers now: offer it again in some minutes"
-        assert [reply.reason for reply in replies].count(refused) >= 40 - most - 1
+        assert [reply.reason for reply in replies].count(refused) >= 30 - most - 1
         stopped = heptox("peer", "stop", running.folder)
         assert (stopped.returncode, running.process.wait(DEADLINE)) == (0, 0), stopped.stderr
 
 
 def test_addresses_that_strangers_say_are_not_dialled_unseen(tmp_path: Path) -> None:
-    with daemon(boston_peer(tmp_path / "boston", policy="open")) as running:
+    with daemon(boston_peer(tmp_path / "boston", policy="open"), beginning=starting) as running:
         assert offered(running, GOOD, address=ELSEWHERE).standing is Standing.PROPOSED
         (waits,) = listed(running)
         assert (waits["standing"], waits["address"].startswith(ELSEWHERE)) == ("offered", True)

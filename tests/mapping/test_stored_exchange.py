@@ -17,6 +17,7 @@ from heptox.store import Store
 from heptox.xml import parse_document, write_document
 from tests.mapping.building import hospital
 from tests.mapping.random_rules import random_rules, random_text
+from tests.support.budget import tries
 from tests.support.definition import takes_nodes
 from tests.support.random_mappings import problem, random_documents, random_problem
 
@@ -68,7 +69,7 @@ def test_the_transformations(mapping: Path) -> None:
     check(load_mapping(mapping), mapping.with_name("document.xml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(tries(6)))
 def test_random_mappings(seed: int) -> None:
     random = Random(seed)
     for _ in range(6):

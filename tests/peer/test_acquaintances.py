@@ -31,7 +31,7 @@ from heptox.peer.wire.mapping_files import MappingFiles
 from heptox.peer.wire.offers import PROTOCOL, Offer, decode_reply, encode_call
 from heptox.peer.wire.standing import CurrentMapping, OfferedMapping, Side, Step, step
 from heptox.settings import Hide, Policy, peer_settings_text
-from tests.peer.daemons import hospital_peer
+from tests.peer.daemons import DEADLINE, hospital_peer
 from tests.peer.networks import run, until
 
 ARROWS = HOSPITAL / "montreal-boston.arrows"
@@ -81,7 +81,7 @@ def waiting(service: PeerService) -> list[str]:
 async def heard(service: PeerService) -> list[tuple[str, str]]:
     """Ask about patients; who answers, and how."""
     receipt = None
-    async for part in service.ask(QuestionRequest(query=QUERIES[service.folder.settings.root], timeout=20)):
+    async for part in service.ask(QuestionRequest(query=QUERIES[service.folder.settings.root], timeout=DEADLINE)):
         receipt = part.receipt if isinstance(part, Conclude) else receipt
     assert receipt
     return [(line.name, line.status.value) for line in receipt.lines]

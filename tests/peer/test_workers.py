@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import trio
@@ -15,10 +16,12 @@ from heptox.errors import Fault, MappingError, PeerError
 from heptox.peer.process.workers import READING, Workers, open_workers
 from tests.peer.networks import run
 
+LIMITS: Final = replace(READING, processor_seconds=1)
+
 
 def work(test: Callable[[Workers], Awaitable[None]]) -> None:
     async def opened() -> None:
-        async with open_workers() as workers:
+        async with open_workers(LIMITS) as workers:
             await test(workers)
 
     run(opened)
@@ -71,7 +74,7 @@ def test_what_takes_too_much_is_ended_and_the_next_is_done(costly: tuple[Any, ..
             await workers.run(*costly)
         (fault,) = raised.value.faults
         assert (fault.code, fault.message) == (
-            "HX7100", "to read it takes more than 5 s of the processor or 1 GB of memory"
+            "HX7100", "to read it takes more than 1 s of the processor or 1 GB of memory"
         )  # fmt: skip
         assert await workers.run(sum, (1, 2)) == 3
 
