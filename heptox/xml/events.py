@@ -267,7 +267,7 @@ class XmlReader:
 
     def _counted(self, start: StartHandler, text: _TextHandler) -> tuple[StartHandler, _TextHandler]:
         def counted_start(name: str, attributes: list[str]) -> None:
-            self._tell(len(name) + sum(map(len, attributes)))
+            self._tell(2 * len(name) + len("<></>") + sum(map(len, attributes)))
             start(name, attributes)
 
         def counted_text(part: str) -> None:
