@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -31,6 +31,17 @@ def later(package: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], A
     return load
 
 
+class _Hidden:
+    """Finds none of some modules."""
+
+    def __init__(self, modules: Collection[str]) -> None:
+        self._modules = modules
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:  # noqa: ARG002
+        if name in self._modules:
+            raise ModuleNotFoundError(f"{name} is left out here", name=name)
+
+
 @contextmanager
 def without(*modules: str) -> Iterator[None]:
     """Let a library that is imported meanwhile go without those of ``modules`` that are not loaded, as if they were not
@@ -39,13 +50,11 @@ def without(*modules: str) -> Iterator[None]:
     >>> with without("wave"):
     ...     import wave
     Traceback (most recent call last):
-    ModuleNotFoundError: import of wave halted; None in sys.modules
+    ModuleNotFoundError: wave is left out here
     """
-    left_out = [module for module in modules if module not in sys.modules]
-    for module in left_out:
-        sys.modules[module] = None  # type: ignore[assignment]  # an import of it fails
+    hidden = _Hidden(modules)
+    sys.meta_path.insert(0, hidden)
     try:
         yield
     finally:
-        for module in left_out:
-            del sys.modules[module]
+        sys.meta_path.remove(hidden)

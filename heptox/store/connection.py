@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
@@ -17,6 +16,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from heptox.doors import without
 from heptox.errors import Fault, StoreError
 
 MEMORY: Final = 320
@@ -30,29 +30,10 @@ _opening = Lock()
 _LOCK_HOLDER: Final = re.compile(r"lock is held in .*\(PID (\d+)\)")
 
 
-class _PandasHidden:
-    """Finds no module called pandas."""
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:  # noqa: ARG002
-        if name == "pandas":
-            raise ModuleNotFoundError(name)
-
-
-def _leave_pandas_out() -> None:
-    """Have Arrow look for pandas now, and not find it. Else it imports pandas, where that is installed, when it first
-    meets an array of numpy: 40 MB that nothing here uses, and seconds for the first query of a daemon that is busy.
-    """
-    if "pandas" in sys.modules:
-        return
-    hidden = _PandasHidden()
-    sys.meta_path.insert(0, hidden)
-    try:
-        pa.array(np.zeros(1)).to_numpy(zero_copy_only=False)
-    finally:
-        sys.meta_path.remove(hidden)
-
-
-_leave_pandas_out()
+with without("pandas"):
+    # Arrow imports it, where it is installed, when it first meets an array of numpy: 40 MB that nothing here uses, and
+    # seconds for the first query of a daemon that is busy. It looks once.
+    pa.array(np.zeros(1)).to_numpy(zero_copy_only=False)
 
 
 def connected(path: Path | None, memory: int | None, threads: int) -> Cursor:
