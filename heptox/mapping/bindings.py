@@ -6,6 +6,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from heptox.checks import Check, no_check
 from heptox.mapping.instance import StopNode, Value
 from heptox.mapping.model import Condition, OptionalPart, Rule
 from heptox.pattern import Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_variables
@@ -22,14 +23,14 @@ class Table:
     rows: list[Row] = field(default_factory=list)
 
 
-def bindings(rule: Rule, root: StopNode) -> Table:
+def bindings(rule: Rule, root: StopNode, check: Check = no_check) -> Table:
     """All bindings of a rule's variables, in document order of the variables as the result's columns have them.
 
     Variables below the root that hang together are bound by descending; such parts are joined by hashing on the rule's
     equalities. Optional parts follow, each by an outer join. A value that is not there equals nothing, and differs from
-    nothing.
+    nothing. ``check`` is called for each combination of nodes, and may raise an error of its own.
     """
-    body = _Body(rule, root)
+    body = _Body(rule, root, check)
     table = body.required()
     for part in rule.optional:
         table = body.with_optional(table, part)
@@ -115,8 +116,8 @@ def _between(
 class _Body:
     """The body of a rule over one document."""
 
-    def __init__(self, rule: Rule, root: StopNode) -> None:
-        self._rule, self._root = rule, root
+    def __init__(self, rule: Rule, root: StopNode, check: Check) -> None:
+        self._rule, self._root, self._check = rule, root, check
         self._variables = {variable.name: variable for variable in rule.variables}
         self._places: dict[tuple[NoNode, StopNode], set[tuple[Value, ...]]] = {}
 
@@ -128,7 +129,7 @@ class _Body:
         table = self._selected(Table({first: 0}, [(self._root,)]), (), self._rule.conditions)
         for names in parts:
             other = self._below_root(names, self._rule.conditions)
-            joined = _joined(table, other, _between(equalities, table.columns, other.columns))
+            joined = self._joined(table, other, _between(equalities, table.columns, other.columns))
             table = self._selected(joined, (table.columns, other.columns), others)
         return table
 
@@ -140,7 +141,7 @@ class _Body:
             top = self._variables[names[0]]
             if top.parent == self._rule.variables[0].name:
                 other = self._below_root(names, part.conditions)
-                inner = _joined(inner, other, _between(links, inner.columns, other.columns))
+                inner = self._joined(inner, other, _between(links, inner.columns, other.columns))
             else:
                 inner = self._descended(inner, names, part.conditions)
         return Table(inner.columns, self._outer(table, inner, part))
@@ -177,10 +178,28 @@ class _Body:
             rows: list[Row] = []
             for row in table.rows:
                 above = row[parent]
-                if above is not None:
-                    rows += [(*row, below) for below in above.below.get(node, ())]
+                for below in () if above is None else above.below.get(node, ()):
+                    rows.append((*row, below))
+                    self._check()
             table = self._selected(Table(columns, rows), (table.columns,), conditions)
         return table
+
+    def _joined(self, left: Table, right: Table, equalities: Sequence[tuple[Term, Term]]) -> Table:
+        """The pairs of rows that agree, in the order of ``left``, then of ``right``."""
+        width = len(left.columns)
+        columns = {**left.columns, **{name: width + column for name, column in right.columns.items()}}
+        index: dict[tuple[str, ...], list[Row]] = {}
+        for row in right.rows:
+            key = _key(row, right.columns, [other for _, other in equalities])
+            if key is not None:
+                index.setdefault(key, []).append(row)
+        rows: list[Row] = []
+        for row in left.rows:
+            key = _key(row, left.columns, [one for one, _ in equalities])
+            for other in () if key is None else index.get(key, ()):
+                rows.append(row + other)
+                self._check()
+        return Table(columns, rows)
 
     def _selected(self, table: Table, before: Sequence[Container[str]], conditions: Sequence[Condition]) -> Table:
         """The rows that fulfil the conditions that could not be decided by the columns ``before``."""
@@ -253,23 +272,6 @@ def _value(row: Row, columns: Mapping[str, int], term: Term) -> Value | None:
 
 def _is_equality(condition: Condition) -> bool:
     return isinstance(condition, Comparison) and isinstance(condition.right, Term)
-
-
-def _joined(left: Table, right: Table, equalities: Sequence[tuple[Term, Term]]) -> Table:
-    """The pairs of rows that agree, in the order of ``left``, then of ``right``."""
-    width = len(left.columns)
-    columns = {**left.columns, **{name: width + column for name, column in right.columns.items()}}
-    index: dict[tuple[str, ...], list[Row]] = {}
-    for row in right.rows:
-        key = _key(row, right.columns, [other for _, other in equalities])
-        if key is not None:
-            index.setdefault(key, []).append(row)
-    rows: list[Row] = []
-    for row in left.rows:
-        key = _key(row, left.columns, [one for one, _ in equalities])
-        if key is not None:
-            rows += [row + other for other in index.get(key, ())]
-    return Table(columns, rows)
 
 
 def _key(row: Row, columns: Mapping[str, int], terms: Sequence[Term]) -> tuple[str, ...] | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from heptox.checks import Check, no_check
 from heptox.mapping.bindings import Row, Table, bindings
 from heptox.mapping.identity import surrogate_value
 from heptox.mapping.image import ImageNode, write_image
@@ -25,7 +26,11 @@ LARGE: Final = 4_000_000
 
 
 def exchange(
-    mapping: Mapping, document: Document, trace: Trace | None = None, conflicts: Counter[Path] | None = None
+    mapping: Mapping,
+    document: Document,
+    trace: Trace | None = None,
+    conflicts: Counter[Path] | None = None,
+    check: Check = no_check,
 ) -> Document:
     """``mu(document)``: what the rules make, nodes with equal identity glued.
 
@@ -34,7 +39,8 @@ def exchange(
     counts, by the schema path of the leaf, the nodes that get several values for a leaf which is there once: the one
     that stands first in the source stays.
 
-    The other way is ``exchange(mapping.mirrored(), document)``.
+    The other way is ``exchange(mapping.mirrored(), document)``. ``check`` is called again and again, and may raise an
+    error of its own.
 
     Raises :class:`MappingError` (HX4024) where the mapping has no rules in this direction, (HX4040) for a document with
     another root, or with several values where the schema has one; :class:`SchemaError` (HX2011) for a value that no tag
@@ -47,7 +53,7 @@ def exchange(
         leaves.setdefault(head.node, {}).update(dict.fromkeys(head.paths))
     gluing = _Gluing(trace, {node: tuple(paths) for node, paths in leaves.items()})
     for rank, rule in enumerate(rules):
-        gluing.apply(rule, rank, bindings(rule, root))
+        gluing.apply(rule, rank, bindings(rule, root, check), check)
     if conflicts is not None:
         conflicts.update(node.node + leaf for node, leaf in gluing.disputed)
     return write_image(mapping.target, mapping.rules, gluing.image, trace)
@@ -123,10 +129,11 @@ class _Gluing:
     image: ImageNode = field(default_factory=lambda: ImageNode(()))
     disputed: set[tuple[ImageNode, Path]] = field(default_factory=set)
 
-    def apply(self, rule: Rule, rank: int, table: Table) -> None:
+    def apply(self, rule: Rule, rank: int, table: Table, check: Check) -> None:
         """Add what one rule makes of its bindings; ``rank`` is its place among the rules."""
         columns = [_column(node, table, self.leaves[node.node]) for node in rule.head]
         for row in table.rows:
+            check()
             arguments = [column.arguments(row) for column in columns]
             identities = [column.identity(row, values) for column, values in zip(columns, arguments, strict=True)]
             node = self.image

@@ -34,7 +34,14 @@ if TYPE_CHECKING:
     from heptox.matching.broker import AllAdded, Broker, Matcher, PublishOutcome, kept_patterns, read_subscriptions
     from heptox.matching.database import BUSY_SECONDS, Database, FileFormat
     from heptox.matching.disk import DiskMatcher
-    from heptox.matching.followed import Answers, Followed, FollowedAnswers, ask_document, parse_followed
+    from heptox.matching.followed import (
+        Answers,
+        Followed,
+        FollowedAnswers,
+        ask_document,
+        of_one_document,
+        parse_followed,
+    )
     from heptox.matching.linear_path import LinearPath, Step
     from heptox.matching.log import BATCH, MOST_BATCH, SubscriptionLog
     from heptox.matching.log_publishing import Retention
@@ -98,6 +105,7 @@ __all__ = [
     "branches",
     "kept_patterns",
     "matching_statements",
+    "of_one_document",
     "parse_followed",
     "read_subscriptions",
 ]
@@ -108,7 +116,7 @@ __getattr__ = later(
         "branching": ("Branch", "branches"),
         "broker": ("AllAdded", "Broker", "Matcher", "PublishOutcome", "kept_patterns", "read_subscriptions"),
         "database": ("BUSY_SECONDS", "Database", "FileFormat"),
-        "followed": ("Answers", "Followed", "FollowedAnswers", "ask_document", "parse_followed"),
+        "followed": ("Answers", "Followed", "FollowedAnswers", "ask_document", "of_one_document", "parse_followed"),
         "linear_path": ("LinearPath", "Step"),
         "log": ("BATCH", "MOST_BATCH", "SubscriptionLog"),
         "log_publishing": ("Retention",),

@@ -10,18 +10,21 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from heptox.checks import Check
 from heptox.errors import DisseminationError, Fault, GrammarError, HeptoxError
 from heptox.grammar import Expression, parse_query, syntax
-from heptox.matching.subscriptions import MOST_ID, Matched, Publication
+from heptox.matching.subscriptions import MOST_ID, MOST_PUBLISHED, Matched, Publication
 from heptox.store import evaluate
 from heptox.xml import Document
 
-MOST_SECONDS: Final = 60.0
-"""Seconds that a query may take on one document: others wait."""
+MOST_SECONDS: Final = 20.0
+"""Seconds of the processor that one document may take of each query, or to be rewritten: others wait."""
+MOST_CALLS: Final = 4_000_000
+"""How often a check is called meanwhile: for each combination of nodes that a mapping joins."""
 
 _log = logging.getLogger(__name__)
 
@@ -156,16 +159,33 @@ def ask_document(document: Document, followed: Iterable[Followed]) -> FollowedAn
 
 def _items(document: Document, expression: Expression) -> tuple[str, ...]:
     """The items of the answer, each once; raises :class:`StoreError` as :func:`evaluate`, and
-    :class:`DisseminationError` (HX9022) where it takes too long."""
-    return tuple(dict.fromkeys(evaluate(expression, [document], _in_time(MOST_SECONDS))))
+    :class:`DisseminationError`: HX9022 where it takes too long, HX9066 where they are too much."""
+    items: dict[str, None] = {}
+    size = 0
+    for item in evaluate(expression, [document], of_one_document()):
+        if item not in items:
+            items[item] = None
+            size += len(item)
+            if size > MOST_PUBLISHED:
+                message = f"its answer has more than {MOST_PUBLISHED:,} characters"
+                raise DisseminationError(Fault("HX9066", message, hint="ask for less of each document"))
+    return tuple(items)
 
 
-def _in_time(seconds: float) -> Callable[[], None]:
-    end = time.monotonic() + seconds
+def of_one_document() -> Check:
+    """A check for what is done with one document that others have published, in the thread that calls it.
+
+    It raises :class:`DisseminationError` (HX9022) after :data:`MOST_SECONDS`, or :data:`MOST_CALLS`.
+    """
+    end, calls = time.thread_time() + MOST_SECONDS, 0
 
     def check() -> None:
-        if time.monotonic() > end:
-            raise DisseminationError(Fault("HX9022", f"it takes longer than {seconds:g} seconds"))
+        nonlocal calls
+        calls += 1
+        if calls > MOST_CALLS:
+            raise DisseminationError(Fault("HX9022", f"it makes more than {MOST_CALLS:,} combinations of nodes"))
+        if time.thread_time() > end:
+            raise DisseminationError(Fault("HX9022", f"it takes longer than {MOST_SECONDS:g} seconds"))
 
     return check
 

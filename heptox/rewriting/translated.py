@@ -43,12 +43,12 @@ class TranslatedQuery:
         """The patterns as one subscription; empty without patterns."""
         return " or ".join(map(str, self.patterns))
 
-    def matches(self, document: Document) -> bool:
+    def matches(self, document: Document, check: Check = no_check) -> bool:
         """Whether the query has an answer on a document of the publisher, also where the patterns are not exact.
 
-        The document must not be changed afterwards.
+        The document must not be changed afterwards. ``check`` is called again and again, and may raise an error.
         """
-        return next(evaluate(self.query, [document]), None) is not None
+        return next(evaluate(self.query, [document], check), None) is not None
 
 
 class TranslatedSubscription(TranslatedQuery):

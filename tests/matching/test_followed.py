@@ -150,11 +150,14 @@ def test_answers_that_are_too_large_and_queries_that_take_too_long_are_dead_lett
     monkeypatch.setattr("heptox.matching.subscriptions.MOST_PUBLISHED", 2_000)
     many = document(*range(20))
     broker.publish(Publication("large.xml", many))
+    monkeypatch.setattr(followed, "MOST_PUBLISHED", 1_000)  # while they are found, before all are held
+    broker.publish(Publication("larger.xml", many))
     monkeypatch.undo()
     monkeypatch.setattr(followed, "MOST_SECONDS", -1.0)
     broker.publish(Publication("slow.xml", many))
     reasons = {one.name: one.reason for one in log.dead_letters("one")}
-    assert "HX9066" in reasons["large.xml"] and "HX9022 it takes longer than -1 seconds" in reasons["slow.xml"]
+    assert "HX9066" in reasons["large.xml"] and "HX9066 its answer has more than 1,000" in reasons["larger.xml"]
+    assert "HX9022 it takes longer than -1 seconds" in reasons["slow.xml"]
     assert log.fetch("one") == [] and log.dead_content("one", 1) == many
 
 

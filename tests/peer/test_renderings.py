@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from heptox.checks import no_check
+from heptox.checks import Check, no_check
 from heptox.errors import Fault, PeerError
 from heptox.feed import TEXT_LIMIT, Wording
 from heptox.matching import Delivery
@@ -114,7 +114,7 @@ def test_a_defect_makes_a_dead_letter_and_no_traceback(monkeypatch: pytest.Monke
     document = parse_document((HOSPITALS / "montreal.xml").read_bytes())
     assert version.matching(document) == [0, 1]
 
-    def defect(*_: object) -> None:
+    def defect(*_: object, check: Check = no_check) -> None:  # noqa: ARG001
         raise ZeroDivisionError
 
     monkeypatch.setattr(renderings, "exchange", defect)
@@ -128,6 +128,21 @@ def test_a_defect_makes_a_dead_letter_and_no_traceback(monkeypatch: pytest.Monke
     version.remove(0)
     version.remove(7)
     assert version.matching(document) == [1]
+
+
+def test_a_document_that_takes_too_much_is_a_dead_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """4,500 admissions of a patient with as many events were 20 million rows, in two gigabytes."""
+    version = Version("feed", Wording(), from_boston())
+    one = OwnSubscription(1, "one", "//Coronary", Delivery.OWN)
+    version.add(one, rendered(one.text))
+    document = parse_document((HOSPITALS / "montreal.xml").read_bytes())
+    assert judged(version, document, [one]).own == (1,)
+    with monkeypatch.context() as patch:
+        patch.setattr("heptox.matching.followed.MOST_CALLS", 10)
+        found = judged(version, document, [one])
+        assert found.own == () and "HX9022 it makes more than 10 combinations of nodes" in found.dead[1]
+    monkeypatch.setattr("heptox.matching.followed.MOST_SECONDS", -1.0)
+    assert "HX9022 it takes longer than -1 seconds" in judged(version, document, [one]).dead[1]
 
 
 def test_so_many_mappings_are_kept_and_those_that_are_damaged_are_not(

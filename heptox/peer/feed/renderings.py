@@ -18,7 +18,7 @@ from heptox.errors import Fault, HeptoxError, PeerError, TranslationError
 from heptox.feed import TEXT_LIMIT, Wording
 from heptox.grammar import parse_subscription
 from heptox.mapping import exchange
-from heptox.matching import Delivery, Followed, FollowedAnswers, ask_document, parse_followed
+from heptox.matching import Delivery, Followed, FollowedAnswers, ask_document, of_one_document, parse_followed
 from heptox.pattern import TreePattern
 from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.query.result_cache import BODY_COST, KEY_BYTES, ResultCache
@@ -69,7 +69,7 @@ class Rendering:
     def matches(self, document: Document) -> bool:
         """Whether a document that one of the patterns matches is meant; raises :class:`HeptoxError` where that cannot
         be decided."""
-        return self.translated is None or self.translated.matches(document)
+        return self.translated is None or self.translated.matches(document, of_one_document())
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +84,12 @@ class Chain:
     def rewritten(self, document: Document) -> bytes:
         """A document of the publisher in this peer's words: exchanged hop by hop.
 
-        Raises :class:`SchemaError` (HX2007) for one that is not valid for the publisher's schema, and as
-        :func:`heptox.mapping.exchange`.
+        Raises :class:`SchemaError` (HX2007) for one that is not valid for the publisher's schema,
+        :class:`DisseminationError` (HX9022) where it takes too much, and as :func:`heptox.mapping.exchange`.
         """
         document = conform(document, self.schema)
         for hop in reversed(self.hops):
-            document = exchange(hop.to.answered_by(hop.mapping), document)
+            document = exchange(hop.to.answered_by(hop.mapping), document, check=of_one_document())
         return write_document(document.root).encode()
 
 

@@ -43,19 +43,21 @@ class FeedStore(Protocol):
 
 
 class StoreQueue:
-    """What waits to be stored, in order; ``report`` takes how that has ended."""
+    """What waits to be stored, that of each publisher in order, the publishers in turn: a document that takes long to
+    judge keeps no more than one of each other waiting. ``report`` takes how that has ended.
+    """
 
     def __init__(self, store: FeedStore, report: Callable[[Event], None]) -> None:
         self._store = store
         self._report = report
-        self._instructions: deque[Storing] = deque()
+        self._instructions: dict[str, deque[Storing]] = {}
         self._waiting = 0
         self._came = trio.Event()
         self._moved = trio.Event()
 
     def put(self, instruction: Storing) -> None:
         """Store this behind all that waits."""
-        self._instructions.append(instruction)
+        self._instructions.setdefault(_whose(instruction), deque()).append(instruction)
         self._waiting += _cost(instruction)
         self._came.set()
 
@@ -70,10 +72,14 @@ class StoreQueue:
             while not self._instructions:
                 self._came = trio.Event()
                 await self._came.wait()
-            instruction = self._instructions.popleft()
+            publisher, waiting = next(iter(self._instructions.items()))
+            instruction = waiting.popleft()
             try:
                 await self._perform(instruction)
             finally:
+                del self._instructions[publisher]
+                if waiting:
+                    self._instructions[publisher] = waiting
                 self._waiting -= _cost(instruction)
                 self._moved.set()
                 self._moved = trio.Event()
@@ -106,6 +112,16 @@ class StoreQueue:
             await trio.to_thread.run_sync(work)
         except HeptoxError as error:
             _log.warning("it is not kept %s: %s", what, error)
+
+
+def _whose(instruction: Storing) -> str:
+    match instruction:
+        case Store(document):
+            return document.publisher
+        case Keep(reached):
+            return reached.publisher
+        case KeepDistrusted(neighbour):
+            return neighbour
 
 
 def _cost(instruction: Storing) -> int:
