@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import accumulate
 from operator import or_
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
@@ -31,6 +31,8 @@ from heptox.matching.tag_paths import Ids
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, OPERATORS, TEXT, Sign, double, is_leaf_test
 from heptox.xml import XmlElement
 
+Flags: TypeAlias = NDArray[np.uint8]
+Numbers: TypeAlias = NDArray[np.int64]
 Rows: TypeAlias = NDArray[np.uint64]
 """Sets of elements: a row for each, a column for every 64 elements."""
 
@@ -46,6 +48,8 @@ _FEW: Final = 256
 """How many elements are put into a set one by one, and how many values have a set each."""
 _CELLS: Final = 1 << 22
 """How many bits of wider sets are handled at once."""
+_SPARSE: Final = 32
+"""Of how many bits one is set at most where it takes less time to climb from each than to count along all."""
 
 
 class ElementSets:
@@ -197,27 +201,51 @@ class _Relations:
         return tables
 
     def _followed(self, sets: Rows, relation: int) -> Rows:
-        """What :meth:`above` says, for wide sets: element by element, some sets at a time."""
-        parents = np.array(self._parents, np.int32)
+        """What :meth:`above` says, for wide sets, some at a time."""
         found = np.empty_like(sets)
         at_once = max(1, _CELLS // (self._width * _WORD))
         for first in range(0, len(sets), at_once):
             some = np.ascontiguousarray(sets[first : first + at_once])
-            elements: NDArray[np.integer]
-            sets_of, elements = np.nonzero(np.unpackbits(some.view(np.uint8), axis=1, bitorder="little"))
-            bits = np.zeros((len(some), self._width * _WORD), np.uint8)
-            below_document = elements > 0
-            sets_of, elements = sets_of[below_document], parents[elements[below_document]]
-            while elements.size:
-                new = bits[sets_of, elements] == 0
-                sets_of, elements = sets_of[new], elements[new]
-                bits[sets_of, elements] = 1
-                if relation == ABOVE:
-                    break
-                inner = elements > 0
-                sets_of, elements = sets_of[inner], parents[elements[inner]]
-            found[first : first + at_once] = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+            bits = np.unpackbits(some.view(np.uint8), axis=1, bitorder="little")
+            if relation == ANYWHERE_ABOVE and np.count_nonzero(bits) * _SPARSE > bits.size:
+                above = self._containing(bits)
+            else:
+                above = self._climbed(bits, relation)
+            found[first : first + at_once] = np.packbits(above, axis=1, bitorder="little").view(np.uint64)
         return found
+
+    def _containing(self, bits: Flags) -> Flags:
+        """The ancestors of full sets: elements that end behind more of a set than they begin behind."""
+        counts = np.cumsum(bits, axis=1, dtype=np.int32)
+        contain: Flags = (np.take(counts, self._ends, axis=1) > counts).view(np.uint8)
+        return contain
+
+    def _climbed(self, bits: Flags, relation: int) -> Flags:
+        """The parents, or the ancestors, of sets with few elements, level by level."""
+        elements: NDArray[np.integer]
+        sets_of, elements = np.nonzero(bits)
+        parents = np.array(self._parents, np.int32)
+        above = np.zeros(bits.shape, np.uint8)
+        below_document = elements > 0
+        sets_of, elements = sets_of[below_document], parents[elements[below_document]]
+        while elements.size:
+            new = above[sets_of, elements] == 0
+            sets_of, elements = sets_of[new], elements[new]
+            above[sets_of, elements] = 1
+            if relation == ABOVE:
+                break
+            inner = elements > 0
+            sets_of, elements = sets_of[inner], parents[elements[inner]]
+        return above
+
+    @cached_property
+    def _ends(self) -> NDArray[np.int32]:
+        """For each place of a set the last element that is in it, itself where nothing is."""
+        ends = np.arange(self._width * _WORD, dtype=np.int32)
+        for number in range(len(self._parents) - 1, 0, -1):
+            parent = self._parents[number]
+            ends[parent] = max(ends[parent], ends[number])
+        return ends
 
 
 def _rows(sets: Sequence[int], width: int) -> Rows:
@@ -225,15 +253,16 @@ def _rows(sets: Sequence[int], width: int) -> Rows:
     return np.frombuffer(packed, "<u8").reshape(-1, width)
 
 
-def _set_of(numbers: Sequence[int]) -> int:
+def _set_of(numbers: Sequence[int] | Numbers) -> int:
     """Elements as a set."""
-    if len(numbers) <= _FEW:
+    places = np.asarray(numbers, np.int64)
+    if len(places) <= _FEW:
         found = 0
-        for number in numbers:
+        for number in places.tolist():
             found |= 1 << number
         return found
-    bits = np.zeros(max(numbers) + 1, np.bool_)
-    bits[numbers] = True
+    bits = np.zeros(int(places.max()) + 1, np.bool_)
+    bits[places] = True
     return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
 
 
@@ -294,19 +323,19 @@ class _Sorted(Generic[_Key]):
     def __init__(self, pairs: Sequence[tuple[_Key, int]]) -> None:
         ordered: list[tuple[_Key, int]] = sorted((value, number) for value, number in pairs if value == value)
         self._keys: list[_Key] = [value for value, _ in ordered]
-        self._elements: list[int] = [number for _, number in ordered]
-        self._unordered = [number for value, number in pairs if value != value]
+        self._elements: Numbers = np.array([number for _, number in ordered], np.int64)
+        self._unordered: Numbers = np.array([number for value, number in pairs if value != value], np.int64)
 
     def passing(self, operator: Sign, constant: _Key) -> int:
         """The elements of the values that compare so with the constant."""
         begin: int = bisect_left(self._keys, constant)
         end: int = bisect_right(self._keys, constant)
-        elements: list[int] = self._elements
+        elements = self._elements
         match operator:
             case "=":
                 return _set_of(elements[begin:end])
             case "!=":
-                return _set_of([*elements[:begin], *elements[end:], *self._unordered])
+                return _set_of(np.concatenate((elements[:begin], elements[end:], self._unordered)))
             case "<":
                 return _set_of(elements[:begin])
             case "<=":

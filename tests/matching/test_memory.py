@@ -28,10 +28,10 @@ def matcher_of(*subscriptions: str) -> MemoryMatcher:
     return matcher
 
 
-@pytest.fixture(params=["as it is", "small"])
+@pytest.fixture(params=["as it is", "small", "small and climbed"])
 def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """With small limits, what happens rarely happens all the time: indexing, compacting, forgetting, wide sets."""
-    if request.param == "small":
+    if request.param != "as it is":
         monkeypatch.setattr(pattern_table, "_LEAST_TAIL", 5)
         monkeypatch.setattr(pattern_table, "_LEAST_DEAD", 5)
         monkeypatch.setattr(document_tests, "MOST_TAG_PATHS", 12)
@@ -39,6 +39,8 @@ def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         monkeypatch.setattr(element_sets, "_MOST_LOOKED_UP", 0)
         monkeypatch.setattr(element_sets, "_CELLS", 200)
         monkeypatch.setattr(element_sets, "_FEW", 1)
+        if request.param == "small and climbed":
+            monkeypatch.setattr(element_sets, "_SPARSE", 0)
     return str(request.param)
 
 
