@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.forking import shell_function
+from tests.support.shared import MISSING, may_be_missing
 from tools.console import ROOT, Session, matches, run, sessions
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -22,6 +23,8 @@ SESSIONS = [session for page in PAGES for session in sessions(page)]
 @pytest.mark.parametrize("session", SESSIONS, ids=str)
 def test_pages_show_what_commands_print(session: Session) -> None:
     printed = run(session, shell_function())
+    if may_be_missing() and "../shared/" in printed:
+        pytest.skip(MISSING)
     assert matches(session.output, printed), printed
 
 

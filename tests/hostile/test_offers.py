@@ -47,6 +47,7 @@ READ: Final = {
     "HX7104 the mapping that is offered cannot be read, or has faults",
 }
 MEGABYTE: Final = 2**20
+ATTEMPTS: Final = 5
 PAUSE: Final = 0.3
 """Seconds between two looks of the owner."""
 T = TypeVar("T")
@@ -69,13 +70,15 @@ class Stranger:
         return Offer(name, (said,), files, Side.SOURCE, MONTREAL)
 
     async def make(self, offer: Offer) -> Reply:
-        """The answer to an offer, which is made again where a loaded machine takes longer than a call may."""
-        while True:
+        """The answer to an offer, which is made some times where a loaded machine takes longer than a call may."""
+        for attempt in range(ATTEMPTS):
             try:
                 return decode_reply(await self.transport.call(self.asked, PROTOCOL, encode_call(offer)))
             except PeerError as error:
-                if error.faults[0].code != "HX7011" or not self.transport.connected(self.asked):
+                last = attempt == ATTEMPTS - 1 or not self.transport.connected(self.asked)
+                if last or error.faults[0].code != "HX7011":
                     raise
+        raise AssertionError("an attempt returns or raises")
 
 
 @asynccontextmanager

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Exact(BaseModel):
     """An object with these members, and no others."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     @classmethod
     def made_of(cls, value: object, **more: Any) -> Self:
