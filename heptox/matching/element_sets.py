@@ -224,7 +224,7 @@ class _Relations:
         """The parents, or the ancestors, of sets with few elements, level by level."""
         elements: NDArray[np.integer]
         sets_of, elements = np.nonzero(bits)
-        parents = np.array(self._parents, np.int32)
+        parents = self._parent_of
         above = np.zeros(bits.shape, np.uint8)
         below_document = elements > 0
         sets_of, elements = sets_of[below_document], parents[elements[below_document]]
@@ -239,13 +239,17 @@ class _Relations:
         return above
 
     @cached_property
+    def _parent_of(self) -> NDArray[np.int32]:
+        return np.array(self._parents, np.int32)
+
+    @cached_property
     def _ends(self) -> NDArray[np.int32]:
         """For each place of a set the last element that is in it, itself where nothing is."""
-        ends = np.arange(self._width * _WORD, dtype=np.int32)
+        ends = list(range(self._width * _WORD))
         for number in range(len(self._parents) - 1, 0, -1):
             parent = self._parents[number]
             ends[parent] = max(ends[parent], ends[number])
-        return ends
+        return np.array(ends, np.int32)
 
 
 def _rows(sets: Sequence[int], width: int) -> Rows:

@@ -50,6 +50,9 @@ SOCKET_PATH_LIMIT: Final = 107
 LOOPBACK: Final = "127.0.0.1"
 CLOSING_SECONDS: Final = 1.0
 """How long evaluations may take to end when the daemon does."""
+SWITCHED: Final = 0.0005
+"""Seconds that a thread has Python to itself: the event loop waits for each thread at work whenever it goes on. At the
+usual 5 ms, two queries that are interpreted make the owner's take seconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -134,11 +137,6 @@ def _service(
     runner = Runner(state, transport, answering, recorder)
     own = OwnEvaluation(opened.store, Hop(identity.peer_id, settings.name), evaluating, limits)
     return PeerService(opened, transport, runner, answering, recorder, workers, own)
-
-
-SWITCHED: Final = 0.0005
-"""Seconds that a thread has Python to itself: the event loop waits for each thread at work whenever it goes on. At the
-usual 5 ms, two queries that are interpreted make the owner's take seconds."""
 
 
 async def _serve(folder: PeerFolder, listen: str | None, announce: Callable[[str], None], ending: Ending) -> None:

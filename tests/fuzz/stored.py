@@ -64,8 +64,8 @@ def _judge(graph: SchemaGraph, texts: Sequence[str], queries: Sequence[str], out
                     outcome.broken.append("\n".join(("once", text, kept_text, f"got {once}", f"document {number}")))
                 outcome.counts["cases asked once"] += once is not None
             if answer != expected:
-                told = (text, str(plan.sql), graph.text or "", *kept, f"expected {expected}", f"got {answer}")
-                outcome.broken.append("\n".join(("store", *told)))
+                lines = (text, str(plan.sql), graph.text or "", *kept, f"expected {expected}", f"got {answer}")
+                outcome.broken.append("\n".join(("store", *lines)))
             _judge_together(store, kept, text, outcome)
 
 
@@ -91,5 +91,5 @@ def _judge_together(store: Store, kept: Sequence[str], text: str, outcome: Outco
         except StoreError as error:
             found = [str(error)]
         if frozenset(found) != expected:
-            told = (asked, str(plan.sql), *kept, f"expected {sorted(expected)}", f"got {found}")
-            outcome.broken.append("\n".join((f"together, {way}", *told)))
+            lines = (asked, str(plan.sql), *kept, f"expected {sorted(expected)}", f"got {found}")
+            outcome.broken.append("\n".join((f"together, {way}", *lines)))

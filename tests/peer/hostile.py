@@ -25,6 +25,8 @@ from heptox.peer.wire.transport import Stream
 SEED: Final = b"mallory" + bytes(25)
 NAME: Final = "mallory"
 ITEM: Final = "<Name>Mallory</Name>"
+_NUMBERS: Final = count(1)
+"""Of queries: none has the name of one before, which may still be under way."""
 
 Behaviour = Callable[[MessageStream, Query], Awaitable[None]]
 """What to do with a query that came on a stream."""
@@ -49,7 +51,6 @@ class Hostile:
     nursery: trio.Nursery
     behaviour: Behaviour = honest
     asked: list[Query] = field(default_factory=list)
-    numbers: Any = field(default_factory=lambda: count(1))
 
     @property
     def peer(self) -> str:
@@ -74,7 +75,7 @@ class Hostile:
         """A query for a neighbour with a new id, as good as one can be but for ``changes``."""
         path = (Hop(self.peer, NAME), Hop(asked, "victim"))
         body = encode_query(parse_query(text))
-        name = f"hostile-{next(self.numbers)}"
+        name = f"hostile-{next(_NUMBERS)}"
         return replace(Query(name, self.peer, body, path, 0, 30_000, 2**24, schema=schema), **changes)
 
     async def ask(self, query: Query, peer: str | None = None) -> list[Message]:

@@ -188,13 +188,13 @@ async def assert_answers(scene: Scene, neighbour: Hostile) -> None:
     assert isinstance(end, End)
     assert (end.receipt[0].status, end.receipt[0].items) == (Status.ANSWERED, PATIENTS)
     assert sum(len(batch.items) for batch in batches if isinstance(batch, Answers)) == PATIENTS
-    parts, told = await scene.ask()
-    assert [(line.name, line.status, line.items) for line in told.lines] == [
+    parts, answer = await scene.ask()
+    assert [(line.name, line.status, line.items) for line in answer.lines] == [
         ("montreal", "answered", PATIENTS),
         ("boston", "answered", PATIENTS),
         ("mallory", "answered", 1),
     ]
-    assert told.complete
+    assert answer.complete
     assert ITEM in {part.item for part in parts}
 
 
@@ -332,10 +332,10 @@ def test_a_neighbour_that_answers_badly_is_told_and_nobody_else_suffers(scene: S
     behaviour, status, reason = MISBEHAVIOUR[what]
 
     async def attack(scene: Scene, neighbour: Hostile) -> None:
-        parts, told = await heard(scene, (2.0, 20.0, 200.0) if status == "timed out" else (PLAY_SECONDS,))
+        parts, answer = await heard(scene, (2.0, 20.0, 200.0) if status == "timed out" else (PLAY_SECONDS,))
         assert neighbour.asked
-        assert not told.complete
-        found = {line.name: line for line in told.lines}
+        assert not answer.complete
+        found = {line.name: line for line in answer.lines}
         assert (found["mallory"].status, found["mallory"].complete) == (status, False)
         assert reason in found["mallory"].reason
         for name in ("montreal", "boston"):
@@ -348,19 +348,19 @@ def test_a_neighbour_that_answers_badly_is_told_and_nobody_else_suffers(scene: S
 async def heard(scene: Scene, seconds: tuple[float, ...]) -> tuple[list[ItemLine], ReceiptModel]:
     """What comes of a query in so many seconds, or in more where a busy machine leaves honest peers too few."""
     for timeout in seconds:
-        parts, told = await scene.ask(timeout=timeout)
-        if all(line.status == "answered" for line in told.lines if line.name != "mallory"):
+        parts, answer = await scene.ask(timeout=timeout)
+        if all(line.status == "answered" for line in answer.lines if line.name != "mallory"):
             break
-    return parts, told
+    return parts, answer
 
 
 def test_a_neighbour_that_brings_items_without_an_end_uses_up_the_budget(scene: Scene) -> None:
     async def attack(scene: Scene, neighbour: Hostile) -> None:  # noqa: ARG001
-        parts, told = await scene.ask()
-        (line,) = (line for line in told.lines if line.name == "mallory")
+        parts, answer = await scene.ask()
+        (line,) = (line for line in answer.lines if line.name == "mallory")
         assert (line.status, line.reason) == ("failed", "the byte budget of the query is used up")
         assert sum(len(part.item.encode()) + 128 for part in parts) <= BUDGET
-        assert not told.complete
+        assert not answer.complete
 
     attacked(scene, attack, flood)
 
@@ -373,8 +373,8 @@ def test_a_neighbour_that_resets_its_connection_is_unreachable(scene: Scene) -> 
 
         neighbour.behaviour = reset
         for _ in range(3):
-            _, told = await scene.ask()
-            assert [line.status for line in told.lines] == ["answered", "answered", "unreachable"]
+            _, answer = await scene.ask()
+            assert [line.status for line in answer.lines] == ["answered", "answered", "unreachable"]
 
     attacked(scene, attack)
 
@@ -504,8 +504,8 @@ def test_a_flood_of_streams_takes_no_more_places_than_there_are(scene: Scene) ->
         for number in range(20_001, 30_001, 2):
             with suppress(Exception):  # the connection may be closed: that is the price
                 await muxer._write_whole(yamux_frame(yamux.TYPE_WINDOW_UPDATE, yamux.FLAG_SYN, number, 0))
-        _, told = await scene.ask()
-        assert [line.status for line in told.lines][:2] == ["answered", "answered"]
+        _, answer = await scene.ask()
+        assert [line.status for line in answer.lines][:2] == ["answered", "answered"]
 
     attacked(scene, attack)
 
@@ -523,11 +523,11 @@ def test_queries_of_one_neighbour_in_flight_are_bounded_and_leave_enough_for_oth
             refusal = (await neighbour.ask(neighbour.query(peer, QUERY, scene.schema, milliseconds=500)))[-1]
         assert refusal.reason == "montreal has too many queries in flight"
         assert memory_of(scene.process) < scene.memory + ANSWERS_WAITING, "what nobody takes does not pile up"
-        _, told = await scene.ask()
-        assert told.complete
+        _, answer = await scene.ask()
+        assert answer.complete
         for text in (QUERY, MANY):  # the last uses up its budget, but not the memory
-            _, told = await scene.ask(text)
-            assert told.lines[0].reason in ("", "the byte budget of the query is used up")
+            _, answer = await scene.ask(text)
+            assert answer.lines[0].reason in ("", "the byte budget of the query is used up")
         for stream in streams:
             stream.abort()
 
@@ -628,8 +628,8 @@ def test_1000_silent_connections(scene: Scene, hosts: int) -> None:
             connection.setblocking(False)
             with suppress(BlockingIOError):
                 connection.connect(endpoint(scene))
-        _, told = ask(scene.victim.folder, QUERY)  # over the connections that stood before
-        assert [line.status for line in told.lines][:2] == ["answered", "answered"]
+        _, answer = ask(scene.victim.folder, QUERY)  # over the connections that stood before
+        assert [line.status for line in answer.lines][:2] == ["answered", "answered"]
         wait_until(lambda: files_of(scene.process) < 350)
         # The daemon itself ends those that say nothing: with all of them still there, newcomers find a place again.
         wait_until(lambda: can_connect(scene))
@@ -679,8 +679,8 @@ def test_frames_that_break_the_rules_of_the_multiplexer(scene: Scene, frames: st
         muxer = neighbour.muxer(peer)
         with trio.move_on_after(1), suppress(Exception):  # the connection may be closed: that is the price
             await muxer.secured_conn.write(FRAMES[frames])
-        _, told = await scene.ask()
-        assert [line.status for line in told.lines][:2] == ["answered", "answered"]
+        _, answer = await scene.ask()
+        assert [line.status for line in answer.lines][:2] == ["answered", "answered"]
 
     attacked(scene, attack)
 
@@ -749,15 +749,15 @@ def test_a_disk_that_takes_no_more_of_a_document_refuses_it_by_name(tmp_path: Pa
                 client.load("large.xml", large)
             assert {fault.code for fault in error.value.faults} <= {"HX7050", "HX6016"}
             assert [file.name for file in (folder / "documents").iterdir()] == ["records.xml"]
-            parts, told = ask(folder, QUERY)
-            assert told.complete
+            parts, answer = ask(folder, QUERY)
+            assert answer.complete
             assert len(parts) == PATIENTS
         assert client.load("large.xml", large).outcome == "new"
         after, _ = ask(folder, QUERY)
         assert len(after) > PATIENTS
         assert running.end(SIGTERM) == 0
     with daemon(folder):  # what was said to be on the disk is there
-        again, told = ask(folder, QUERY)
+        again, answer = ask(folder, QUERY)
     assert {part.item for part in again} == {part.item for part in after}
 
 
@@ -790,8 +790,8 @@ def test_a_disk_that_is_full_refuses_a_document_and_goes_on(tmp_path: Path) -> N
             assert any(word in str(refused) for word in ("No space", "full"))
             held = {file.name for file in (folder / "documents").iterdir()}
             assert held == {"records.xml", *loaded}
-            parts, told = ask(folder, "//Patient/@ID")
-            assert told.complete
+            parts, answer = ask(folder, "//Patient/@ID")
+            assert answer.complete
             assert len({part.item for part in parts}) == (1000 if loaded else PATIENTS)
             assert client.status().documents == len(held)
             fill(folder.parent / "filler")
@@ -831,9 +831,9 @@ def test_of_two_daemons_on_one_folder_one_serves(tmp_path: Path) -> None:
         assert refused.returncode == 1
         assert serving.stdout
         assert "/p2p/" in serving.stdout.readline()
-        _, told = ask(folder, QUERY)
-        assert told.complete
-        assert told.items == PATIENTS
+        _, answer = ask(folder, QUERY)
+        assert answer.complete
+        assert answer.items == PATIENTS
     finally:
         for process in both:
             process.kill()
@@ -936,11 +936,11 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ring]:
 
 def test_a_cycle_of_acquaintances_ends_with_every_way_once(ring: Ring) -> None:
     async def ask_around(neighbour: Hostile) -> None:
-        parts, told = await trio.to_thread.run_sync(ring.ask)
-        ways = [tuple(line.path) for line in told.lines]
+        parts, answer = await trio.to_thread.run_sync(ring.ask)
+        ways = [tuple(line.path) for line in answer.lines]
         assert set(ways) == PATHS
         assert len(ways) == len(PATHS)
-        assert told.complete
+        assert answer.complete
         assert {tuple(part.origin.path) for part in parts} == PATHS
         assert len(neighbour.asked) == 2
 
@@ -977,16 +977,16 @@ def test_a_cancel_at_the_asker_stops_the_work_three_hops_away(ring: Ring) -> Non
 
 def test_a_peer_that_is_killed_before_while_or_after_it_answers_is_told(ring: Ring) -> None:
     async def kill_st_luke(neighbour: Hostile) -> None:
-        told = await told_of(ring, neighbour, lambda: ring.running["stluke"].end(SIGKILL))
-        assert_st_luke_missing(told, INMATES)
-        _, told = await trio.to_thread.run_sync(ring.ask)  # it had gone before it was asked
-        assert_st_luke_missing(told, 0)
+        answer = await told_of(ring, neighbour, lambda: ring.running["stluke"].end(SIGKILL))
+        assert_st_luke_missing(answer, INMATES)
+        _, answer = await trio.to_thread.run_sync(ring.ask)  # it had gone before it was asked
+        assert_st_luke_missing(answer, 0)
         ring.start("stluke")
         neighbour.behaviour = honest
         await trio.to_thread.run_sync(wait_until, lambda: bool(ring.ask()[1].complete))
-        parts, told = await trio.to_thread.run_sync(ring.ask)
+        parts, answer = await trio.to_thread.run_sync(ring.ask)
         ring.running["stluke"].end(SIGKILL)  # what it has answered stays an answer
-        assert told.complete
+        assert answer.complete
         assert {tuple(part.origin.path) for part in parts} == PATHS
         ring.start("stluke")
 
@@ -995,8 +995,8 @@ def test_a_peer_that_is_killed_before_while_or_after_it_answers_is_told(ring: Ri
 
 def test_a_peer_that_leaves_while_it_answers_is_told(ring: Ring) -> None:
     async def end_st_luke(neighbour: Hostile) -> None:
-        told = await told_of(ring, neighbour, lambda: ring.running["stluke"].process.send_signal(SIGTERM))
-        assert_st_luke_missing(told, INMATES)
+        answer = await told_of(ring, neighbour, lambda: ring.running["stluke"].process.send_signal(SIGTERM))
+        assert_st_luke_missing(answer, INMATES)
         assert ring.running["stluke"].process.wait(DEADLINE) == 0
         ring.start("stluke")
 
@@ -1007,8 +1007,8 @@ def test_a_frozen_peer_is_noticed_by_its_silence_and_told(ring: Ring) -> None:
     async def freeze_st_luke(neighbour: Hostile) -> None:
         process = ring.process("stluke")
         try:
-            told = await told_of(ring, neighbour, lambda: os.kill(process, SIGSTOP))
-            assert_st_luke_missing(told, INMATES)  # unreachable, not timed out
+            answer = await told_of(ring, neighbour, lambda: os.kill(process, SIGSTOP))
+            assert_st_luke_missing(answer, INMATES)  # unreachable, not timed out
         finally:
             os.kill(process, SIGCONT)
 
@@ -1034,9 +1034,9 @@ async def told_of(ring: Ring, neighbour: Hostile, happens: Callable[[], object])
     return received(parts)
 
 
-def assert_st_luke_missing(told: ReceiptModel, items: int) -> None:
-    found = {tuple(line.path): line for line in told.lines}
-    assert not told.complete
+def assert_st_luke_missing(answer: ReceiptModel, items: int) -> None:
+    found = {tuple(line.path): line for line in answer.lines}
+    assert not answer.complete
     for whole in (("montreal",), ("montreal", "boston"), ("montreal", "second")):
         assert (found[whole].status, found[whole].items) == ("answered", INMATES)
     for way in TO_ST_LUKE:

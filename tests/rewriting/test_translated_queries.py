@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from heptox.demo import records
-from heptox.errors import HeptoxError
-from heptox.grammar import parse_query, print_query
+from heptox.errors import HeptoxError, StoreError
+from heptox.grammar import Expression, parse_query, print_query
 from heptox.mapping import Mapping, exchange, load_mapping
 from heptox.matching import MemoryMatcher
 from heptox.rewriting import TranslatedQuery, translate_query, untranslated_query
@@ -39,6 +39,15 @@ def documents() -> list[tuple[Document, Document]]:
     """Records of Montreal, with their images in Boston."""
     found = [parse_document(records("montreal", patients, patients)) for patients in range(7)]
     return [(one, exchange(montreal_boston(), one)) for one in found]
+
+
+def answered(query: Expression, document: Document) -> frozenset[str] | None:
+    """The answers of a random query, or none where it is an error: ``starts-with()`` of several values."""
+    try:
+        return frozenset(evaluate(query, [document]))
+    except StoreError as error:
+        assert {fault.code for fault in error.faults} == {"HX6004"}
+        return None
 
 
 def matches(found: TranslatedQuery, document: Document) -> bool:
@@ -73,7 +82,8 @@ def test_answers_are_those_on_the_image_and_the_patterns_leave_none_out(random: 
     except HeptoxError:
         return
     for one, image in documents():
-        assert not list(faults(found, one, frozenset(evaluate(query, [image])))), print_query(query)
+        expected = answered(query, image)
+        assert expected is None or not list(faults(found, one, expected)), print_query(query)
 
 
 @settings(max_examples=tries(60))
@@ -84,7 +94,8 @@ def test_the_patterns_of_a_query_over_the_same_schema_leave_no_answer_out(random
     found = untranslated_query(tree.graph, query)
     assert found.query is query
     for one, _ in documents():
-        assert not list(faults(found, one, frozenset(evaluate(query, [one])))), print_query(query)
+        expected = answered(query, one)
+        assert expected is None or not list(faults(found, one, expected)), print_query(query)
 
 
 def random_translated(random: Random) -> TranslatedQuery:

@@ -25,9 +25,12 @@ DOCUMENTS: Final = 3
 
 
 def collected(random: Random, query: Expression, probability: float = 0.7) -> Expression:
-    """A query in which some paths, one at least, begin with the collection instead of a document."""
+    """A query in which some paths, one at least, begin with the collection instead of a document: none of those that
+    are left in a predicate, where ``/`` is the document of the node that is tested."""
     while True:
         found: Expression = _collected(random, query, probability)
+        if any(syntax.absolute_elsewhere(found)):
+            continue
         if any(syntax.collections(found)) or not _begins(query):
             return found
 
