@@ -71,11 +71,13 @@ from heptox.feed.router import Router
 from heptox.feed.routes import NEWS
 from heptox.feed.signing import Gate, Signatures, Unsigned, UnverifiedError
 from heptox.feed.subscriptions import NeighbourStatus
+from heptox.feed.table import MOST_DECIDED
 from heptox.feed.trust import EVERYBODY, Following
 
 __all__ = [
     "ANYTHING",
     "EVERYBODY",
+    "MOST_DECIDED",
     "MOST_HELD",
     "MOST_HOPS",
     "MOST_WANTED",

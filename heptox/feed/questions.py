@@ -16,13 +16,16 @@ from heptox import matching
 from heptox.errors import HeptoxError
 from heptox.feed.events import Fetch
 from heptox.feed.messages import MOST_WANTED, CatchUp, CaughtUp, FeedDocument, PeerId, Replay
-from heptox.feed.table import Entry
+from heptox.feed.table import MOST_DECIDED, Entry
 from heptox.grammar import parse_subscription
 from heptox.matching import Matcher
 from heptox.routing import CoveringIndex
 
 MOST_OPEN: Final = 1000
 """Questions of one neighbour that are audited at a time; the oldest are not any more where there are others."""
+MOST_READ: Final = 128 * 1024
+"""Characters of the subscriptions in a question that a publisher reads, at most, which takes about half a second for
+each page of documents: whoever asks for more gets all."""
 MOST_COMPARED: Final = 500
 """Subscriptions among which it is looked for those that others cover; where there are more, all are in a question."""
 SILENT_AFTER: Final = 10.0
@@ -50,21 +53,23 @@ def wants_of(entries: Iterable[Entry]) -> tuple[str, ...]:
 
 
 def wanted(fetch: Fetch, documents: Sequence[FeedDocument]) -> tuple[FeedDocument, ...]:
-    """Those of some documents that are asked for; takes time. What is not well-formed is wanted by nobody."""
+    """Those of some documents that are asked for, at least; takes time. What is not well-formed is wanted by nobody."""
     left = [one for one in documents if one.sequence not in fetch.has]
-    matcher = _matcher(fetch.wants)
+    matcher = _matcher(fetch.wants) if sum(map(len, fetch.wants)) <= MOST_READ else None
     return tuple(one for one in left if one.sequence <= fetch.all_upto or _matches(matcher, one))
 
 
-def _matches(matcher: Matcher, document: FeedDocument) -> bool:
+def _matches(matcher: Matcher | None, document: FeedDocument) -> bool:
+    """Whether a matcher has a subscription that a document matches; without one each is matched."""
     try:
-        return any(True for _ in matcher.match(document.parsed))
+        parsed = document.parsed
+        return matcher is None or any(True for _ in matcher.match(parsed))
     except HeptoxError:
         return False
 
 
 def _matcher(wants: tuple[str, ...]) -> Matcher:
-    matcher = matching.MemoryMatcher()
+    matcher = matching.MemoryMatcher(decided=MOST_DECIDED)
     for number, text in enumerate(wants):
         try:
             matcher.add(number, parse_subscription(text))

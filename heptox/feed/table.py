@@ -24,6 +24,9 @@ MOST_WAITING: Final = 1000
 """Changes that wait for a thread to learn of what is large, at most."""
 _LARGE: Final = 2048
 """Characters of a subscription of which the matcher learns within a moment."""
+MOST_DECIDED: Final = 2**27
+"""Pairs of an element and a node of a pattern that are looked at for a document, at most, which takes about half a
+second: a neighbour whose subscriptions ask for more may get what they do not match."""
 MOST_ADDED: Final = 10_000
 """Entries that may be added while a document is matched; where there are more, all may match it."""
 LEARNT_WITH: Final = 4

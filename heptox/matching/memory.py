@@ -46,7 +46,8 @@ class MemoryStatistics:
 class MemoryMatcher:
     """Which subscriptions a document matches; they come and go between documents. Not for several threads at once.
 
-    ``tag_paths`` may be shared with other matchers.
+    ``tag_paths`` may be shared with other matchers. Where a document has more than ``decided`` pairs of an element and
+    a node, or a comparison, of the patterns that tests leave open, the largest of these are not decided: they match.
 
     >>> from heptox.grammar import parse_subscription
     >>> from heptox.xml import parse_document
@@ -57,7 +58,8 @@ class MemoryMatcher:
     [0, 1]
     """
 
-    def __init__(self, tag_paths: TagPaths | None = None) -> None:
+    def __init__(self, tag_paths: TagPaths | None = None, decided: int | None = None) -> None:
+        self._decided = decided
         self._paths = PathTests(TagPaths() if tag_paths is None else tag_paths)
         self._tests = DocumentTests(self._paths)
         self._table = PatternTable()
@@ -136,14 +138,27 @@ class MemoryMatcher:
         """The numbers of the subscriptions that match, once the tests have been made."""
         numbers, undecided = self._table.select(self._tests.flags, self._tests.extremes)
         if undecided.size:
-            needed = self._open.needed(self._table.opened(undecided))
-            embed = ElementSets(elements()).embed(needed, self._open.conditions)
-            numbers = np.concatenate([numbers, self._table.numbers(undecided[embed])])
+            numbers = np.concatenate([numbers, self._table.numbers(self._embedded(undecided, elements()))])
         if not (numbers[1:] > numbers[:-1]).all():
             numbers.sort()
             if self._several:
                 numbers = numbers[np.concatenate([[True], numbers[1:] != numbers[:-1]])]
         return numbers
+
+    def _embedded(self, undecided: Numbers, elements: list[XmlElement]) -> Numbers:
+        """Those of some open patterns that embed in a document, or are not decided."""
+        found = [undecided[:0]]
+        needed = self._open.needed(self._table.opened(undecided))
+        if self._decided is not None and self._open.size(needed) * len(elements) > self._decided:
+            sizes = self._open.sizes(self._table.opened(undecided))
+            order = np.argsort(sizes, kind="stable")
+            few = int(np.searchsorted(np.cumsum(sizes[order]), self._decided / len(elements), side="right"))
+            found.append(undecided[order[few:]])
+            undecided = undecided[order[:few]]
+            needed = self._open.needed(self._table.opened(undecided))
+        if undecided.size:
+            found.append(undecided[ElementSets(elements).embed(needed, self._open.conditions)])
+        return np.concatenate(found)
 
     def statistics(self) -> MemoryStatistics:
         """What the matcher holds now."""

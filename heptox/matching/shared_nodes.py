@@ -80,12 +80,14 @@ class SharedNodes:
     def _clear(self) -> None:
         self._condition_numbers: dict[Condition, int] = {}
         self.conditions.clear()
+        self._comparisons = array("i")
         self._numbers: dict[tuple[int, int, int, int], int] = {}
         self._kinds = array("h")  # the height of each node, and its relation
         self._asked = array("i")
         self._left = array("i")
         self._right = array("i")
         self._roots = array("i")
+        self._sizes = array("i")
         self._is_reached: Flags = np.zeros(64, np.bool_)
         self._place: Ids = np.zeros(64, np.int32)
         self._node(HERE, NO_CONDITION, ANYTHING, ANYTHING, 0)
@@ -98,7 +100,17 @@ class SharedNodes:
         """The number of a pattern, the next one; its nodes are shared."""
         below = [self._shared(node) for node in pattern.children]
         self._roots.append(below[0] if len(below) == 1 else self._joined(HERE, NO_CONDITION, below))
+        self._sizes.append(sum(map(_size, pattern.children)))
         return len(self._roots) - 1
+
+    def sizes(self, patterns: Ids) -> Ids:
+        """How many nodes and comparisons some patterns have, each by itself."""
+        return np.frombuffer(self._sizes, np.int32)[patterns]
+
+    def size(self, needed: Needed) -> int:
+        """How many nodes and comparisons some patterns have together."""
+        comparisons = np.frombuffer(self._comparisons, np.int32)
+        return len(needed.conditions) + int(comparisons[needed.conditions].sum())
 
     def _shared(self, node: PatternNode) -> int:
         below = [self._shared(child) for child in node.children]
@@ -122,6 +134,7 @@ class SharedNodes:
         asked = self._condition_numbers.setdefault(condition, len(self.conditions))
         if asked == len(self.conditions):
             self.conditions.append(condition)
+            self._comparisons.append(len(condition.comparisons))
         key = relation, asked, left, right
         node = self._numbers.setdefault(key, len(self._asked))
         if node == len(self._asked):
@@ -176,6 +189,7 @@ class SharedNodes:
         old = tuple(map(list, (self._kinds, self._asked, self._left, self._right)))
         conditions = list(self.conditions)
         roots = np.frombuffer(self._roots, np.int32)[patterns].astype(np.intp)
+        sizes = self.sizes(patterns).tolist()
         reached = self._reached(roots)
         reached.sort()  # a node has a greater number than those below it
         self._clear()
@@ -185,6 +199,11 @@ class SharedNodes:
             height, relation = divmod(kind, _RELATIONS)
             new[node] = self._node(relation, conditions[asked], new[left], new[right], height)
         self._roots.extend(new[root] for root in roots.tolist())
+        self._sizes.extend(sizes)
+
+
+def _size(node: PatternNode) -> int:
+    return 1 + len(node.values) + sum(map(_size, node.children))
 
 
 def _comparison(value: ValueTest) -> Comparison:

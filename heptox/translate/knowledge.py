@@ -186,14 +186,21 @@ def making(mapping: Mapping) -> Table[Path, tuple[Rule, ...]]:
 
 def is_always_made(mapping: Mapping, stop: Path, path: Path) -> bool:
     """Whether every rule that makes the stop node gives it a leaf at, or below, the single-valued ``path``."""
-    if not stop:
-        return False
+    return bool(stop) and path in _always_made(mapping, stop)
+
+
+@_remembered
+def _always_made(mapping: Mapping, stop: Path) -> frozenset[Path]:
     sources = source_constraints(mapping)
-    makers = making(mapping).get(stop, ())
-    return bool(makers) and all(
-        any(_is_at(leaf, path) and guaranteed(rule, term, sources) for leaf, term in _leaves(rule, stop))
-        for rule in makers
-    )
+    made = [frozenset(_surely_made(rule, stop, sources)) for rule in making(mapping).get(stop, ())]
+    return frozenset.intersection(*made) if made else frozenset()
+
+
+def _surely_made(rule: Rule, stop: Path, sources: Constraints) -> Iterator[Path]:
+    """The paths of the leaves that a rule always gives a node, and of what is above these."""
+    for leaf, term in _leaves(rule, stop):
+        if guaranteed(rule, term, sources):
+            yield from (path for path in (leaf[:length] for length in range(len(leaf) + 1)) if _is_at(leaf, path))
 
 
 def _is_at(leaf: Path, path: Path) -> bool:

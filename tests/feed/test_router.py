@@ -58,7 +58,7 @@ from heptox.feed import (
 )
 from heptox.feed.catch_up import MISSING
 from heptox.feed.holding import advertisement_bytes, announcement_bytes
-from heptox.feed.questions import SILENT_AFTER, SILENT_QUESTIONS
+from heptox.feed.questions import MOST_READ, SILENT_AFTER, SILENT_QUESTIONS
 from heptox.feed.receiving import AUDITED_EVERY, PATIENCE
 from heptox.feed.route_table import HOLD
 from heptox.grammar import parse_subscription
@@ -449,6 +449,14 @@ def test_of_another_advertisement_all_that_was_published_before_it_is_sent() -> 
     assert wanted(fetch, found) == found[:1]
     assert wanted(replace(fetch, wants=("/sport", "no [subscription")), found) == found
     assert wanted(replace(fetch, has=frozenset({1})), found) == ()
+
+
+def test_who_asks_for_more_than_is_read_gets_all_that_can_be_read() -> None:
+    found = (document(1, publisher="me"), document(2, "<sport>", "me"), document(3, publisher="me"))
+    many = tuple(f"/no{'x' * 1000}{number}" for number in range(MOST_READ // 1000))
+    fetch = Fetch(1, 0, 3, ("q",), wants=many[:-1], has=frozenset({3}))
+    assert wanted(replace(fetch, wants=many[:100]), found) == ()
+    assert wanted(replace(fetch, wants=many), found) == found[:1]
 
 
 def test_what_was_missed_of_another_advertisement_is_asked_for_and_taken() -> None:

@@ -248,3 +248,21 @@ def test_memory_grows_with_a_document_and_not_with_its_square() -> None:
         finally:
             tracemalloc.stop()
     assert peaks[1] < 6 * peaks[0]
+
+
+def test_the_largest_of_open_patterns_are_not_decided_and_match() -> None:
+    """Where documents ask for more work than is allowed; what tests decide, or smaller patterns, is exact still."""
+    small = "//b[x][y]"
+    large = f"//b[x][{' and '.join(f'. != {number}' for number in range(200))}]"
+    plain = "/a/c"
+    text = f"<a>{'<b><x/></b><b><y/></b>' * 50}</a>"
+    for decided, wanted in ((None, []), (10**6, []), (20_000, [1]), (100, [0, 1])):
+        matcher = MemoryMatcher(decided=decided)
+        for number, subscription in enumerate((small, large, plain)):
+            matcher.add(number, parse_subscription(subscription))
+        for number in range(3, 40):
+            matcher.add(number, parse_subscription(f"//no[a{number}]" if number % 2 else "//b[x][no]"))
+            matcher.remove(number)
+        assert matched(matcher, text) == wanted
+        small_document = "<a><c/><b>0<x/></b></a>"
+        assert matched(matcher, small_document) == ([1, 2] if decided == 100 else [2])

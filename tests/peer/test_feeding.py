@@ -34,6 +34,7 @@ from heptox.feed import (
     Note,
     NotFetched,
     NotStored,
+    PeerId,
     Publish,
     Published,
     Reached,
@@ -86,6 +87,9 @@ class Scripted:
         for document in documents:
             with suppress(InputError):
                 _ = document.parsed
+
+    def way(self, publisher: PeerId) -> tuple[PeerId, ...]:  # noqa: ARG002
+        return ()
 
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         assert now <= trio.current_time()

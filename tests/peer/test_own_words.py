@@ -565,7 +565,7 @@ def test_the_words_of_so_many_publishers_behind_one_neighbour_are_understood(
     mappings, answers = _Mappings(), dict[str, bool]()
     wording = Wording(schema_key(schema), 0, ("", ""))
 
-    async def in_line(work: Any) -> Any:
+    async def in_line(work: Any, asker: str) -> Any:  # noqa: ARG001
         return work(no_check)
 
     class User:

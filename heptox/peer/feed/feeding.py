@@ -9,6 +9,7 @@ in a ring that all waited for each other at once would wait for good.
 from __future__ import annotations
 
 import logging
+import math
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -77,6 +78,10 @@ class FeedRouter(Machine[Event, Instruction], Protocol):
         """Do beforehand what is costly about an event. Called in worker threads."""
         ...
 
+    def way(self, publisher: PeerId) -> tuple[PeerId, ...]:
+        """The path from a neighbour to a publisher; empty where it is not reached."""
+        ...
+
 
 class FeedWork(FeedStore, Protocol):
     """What a broker does besides talking. :meth:`fetch` and :meth:`record` are called in worker threads, too."""
@@ -104,17 +109,22 @@ class Feeding:
 
     It needs to hear of streams (``links.take``, for ``on_feed`` of :meth:`Transport.serving`) and may hear of
     connections (``links.gained``, for ``on_gain``): without that they are looked for now and then. The ``gate`` signs
-    what is sent, and lets in what is signed.
+    what is sent, and lets in what is signed. To store what comes by a neighbour may take ``seconds`` of the processor
+    in a minute.
     """
 
-    def __init__(self, router: FeedRouter, transport: Transport, work: FeedWork, gate: Gate) -> None:
+    def __init__(
+        self, router: FeedRouter, transport: Transport, work: FeedWork, gate: Gate, seconds: float = math.inf
+    ) -> None:
         self._router = router
         self._gate = gate
         self._peer = transport.peer
         self._work = work
         self.links = FeedLinks(transport, self._use, self._link_down, work.note)
         self._machine = MachineLoop[Event, Instruction, _Consequences](router, self._perform, _Consequences, Tick())
-        self._storing = StoreQueue(work, lambda event: self._finish_later(self._machine.apply(event)))
+        self._storing = StoreQueue(
+            work, lambda event: self._finish_later(self._machine.apply(event)), router.way, seconds
+        )
         self._turns = trio.Lock()
         self._threads = trio.CapacityLimiter(THREADS)
         self._nursery: trio.Nursery | None = None
@@ -203,8 +213,7 @@ class Feeding:
         while True:
             for link in consequences.links:
                 await link.settle(most)
-            if consequences.stores:
-                await self._storing.settle()
+            await self._storing.settle(consequences.stores)
             if not consequences.fetches:
                 return
             wanted = consequences.fetches.popleft()
@@ -222,8 +231,7 @@ class Feeding:
             case Send():
                 self._send(instruction, consequences)
             case Store() | Keep() | KeepDistrusted():
-                self._storing.put(instruction)
-                consequences.stores = True
+                consequences.stores.add(self._storing.put(instruction))
             case Translate():
                 self._work.translate(instruction)
             case Fetch() | Record():
@@ -290,11 +298,11 @@ class _EncodingCache:
 
 
 class _Consequences:
-    """What is to be waited for after an event: neighbours that were sent something, the store, the feed log; and what
-    was encoded for it."""
+    """What is to be waited for after an event: neighbours that were sent something, the store of what has come from
+    some, the feed log; and what was encoded for it."""
 
     def __init__(self) -> None:
         self.links: set[ByteMessages] = set()
-        self.stores = False
+        self.stores: set[PeerId] = set()
         self.fetches: deque[Fetch | Record] = deque()
         self.encoded = _EncodingCache()

@@ -22,6 +22,7 @@ import trio
 from heptox import matching
 from heptox.errors import DisseminationError
 from heptox.feed import (
+    MOST_DECIDED,
     NO_MAPPING,
     TEXT_LIMIT,
     Acknowledged,
@@ -66,6 +67,9 @@ from heptox.xml import Document
 
 CONFIRMED_WITHIN: Final = 3.0
 """Seconds that a subscriber waits for the publishers to confirm it; what they publish until then may not come."""
+STORED: Final = 0.5
+"""To store what comes by one neighbour may take this share of what its queries may take of the processor in a minute:
+one thread does it for all neighbours."""
 _FIRST_REQUEST: Final = 2**52
 _BATCH: Final = 64
 
@@ -111,8 +115,9 @@ class Feeds:
             settings.follow != "acquaintances", settings.follow == "all", frozenset(settings.followed)
         )
         first = secrets.randbelow(_FIRST_REQUEST)
-        self.router = Router(self._peer, matching.MemoryMatcher(), method, following=following, first_request=first)
-        self.feeding = Feeding(self, transport, self, gate_of(folder.identity))
+        matcher = matching.MemoryMatcher(decided=MOST_DECIDED)
+        self.router = Router(self._peer, matcher, method, following=following, first_request=first)
+        self.feeding = Feeding(self, transport, self, gate_of(folder.identity), settings.query_seconds * STORED)
         self.mappings = MappingFetching(KeptMappings(folder.path / MAPPINGS), transport, self.router.way, workers)
         self.own_words = OwnWords(schema, broker.log, log, self.mappings, translating, self)
         self.view = FeedView(self.router, self.feeding.links, self.own_words, self._publisher, broker, self.name)
@@ -339,6 +344,10 @@ class Feeds:
     def prepare(self, event: Event) -> None:
         """As :meth:`Router.prepare`."""
         self.router.prepare(event)
+
+    def way(self, publisher: PeerId) -> tuple[PeerId, ...]:
+        """As :meth:`Router.way`."""
+        return self.router.way(publisher)
 
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         """Have the router decide, and let those look again who wait for something to be confirmed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from heptox.checks import Check, no_check
 from heptox.errors import Fault, PeerError
 from heptox.feed import FeedDocument, FeedLog, PeerId, Wording
 from heptox.peer.acquaintance.acquainting import schema_key
@@ -48,11 +49,12 @@ class KnownWords:
         """The version of some words, if they are in use."""
         return self._versions.get((publisher, feed, wording))
 
-    def made(self, feed: str, wording: Wording, files: Sequence[MappingFiles]) -> Version:
-        """The version of some words, by the mappings that lead to them. Raises :class:`HeptoxError` where they do
-        not."""
-        same = wording.schema == self.key
-        return Version(feed, wording, Chain((), (), self._schema) if same else chain_of(self._schema, wording, files))
+    def made(self, feed: str, wording: Wording, files: Sequence[MappingFiles], check: Check = no_check) -> Version:
+        """The version of some words, by the mappings that lead to them. Raises :class:`HeptoxError` where they do not,
+        and what ``check`` does, which is called before each."""
+        if wording.schema == self.key:
+            return Version(feed, wording, Chain((), (), self._schema))
+        return Version(feed, wording, chain_of(self._schema, wording, files, check))
 
     def keep(
         self, publisher: PeerId, version: Version, files: Iterable[MappingFiles]

@@ -32,7 +32,7 @@ from heptox.feed import (
 from heptox.matching import Matched, Publication, Published, SubscriptionLog
 from heptox.peer.acquaintance.mapping_fetching import MappingFetching, link_with
 from heptox.peer.feed.known_words import KnownWords
-from heptox.peer.feed.renderings import OwnSubscription, Renderer, Rendering, Version, judged
+from heptox.peer.feed.renderings import OwnSubscription, Renderer, Rendering, Version, is_interruption, judged
 from heptox.peer.models.subscriptions import RenderingModel, Understanding
 from heptox.peer.process.retry import Retry
 from heptox.peer.process.supervision import supervised_for_one
@@ -52,9 +52,9 @@ _log = logging.getLogger(__name__)
 
 
 class Translating(Protocol):
-    """Does work in a thread, among the other translations of the peer."""
+    """Does work in a thread, among the other translations that a neighbour causes."""
 
-    async def __call__(self, work: Callable[[Check], _Result]) -> _Result: ...
+    async def __call__(self, work: Callable[[Check], _Result], asker: PeerId) -> _Result: ...
 
 
 class WordsUser(Protocol):
@@ -257,8 +257,10 @@ class OwnWords:
             return version
         files = await self._files(task) if wording.schema != self._words.key else []
         try:
-            version = await self._translating(lambda _: self._words.made(feed, wording, files))
+            version = await self._translating(lambda check: self._words.made(feed, wording, files, check), task.path[0])
         except HeptoxError as error:
+            if is_interruption(error):
+                raise
             raise _NoWayError(error.reason) from error
         kept = await trio.to_thread.run_sync(self._words.keep, publisher, version, files)
         self._words.use(publisher, version, kept)
@@ -292,7 +294,10 @@ class OwnWords:
         """The translations of all subscriptions: those that are new are translated one after the other."""
         for one in tuple(self._known.values()):
             if one.number not in version.renderings:
-                rendering = await self._translating(lambda check: self._render(version, one, check))  # noqa: B023
+                rendering = await self._translating(
+                    lambda check: self._render(version, one, check),  # noqa: B023
+                    task.path[0],
+                )
                 if one.number in self._known:
                     version.add(one, rendering)
         renderings = sorted(version.renderings.items())

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Final
 
 from heptox import matching
-from heptox.checks import Check
+from heptox.checks import Check, no_check
 from heptox.errors import Fault, HeptoxError, PeerError, TranslationError
 from heptox.feed import TEXT_LIMIT, Wording
 from heptox.grammar import parse_subscription
@@ -93,14 +93,16 @@ class Chain:
         return write_document(document.root).encode()
 
 
-def chain_of(own: SchemaGraph, wording: Wording, files: Sequence[MappingFiles]) -> Chain:
+def chain_of(own: SchemaGraph, wording: Wording, files: Sequence[MappingFiles], check: Check = no_check) -> Chain:
     """The chain of a wording, with the mappings that it names, from here on.
 
-    Raises :class:`PeerError` (HX7085) where they do not lead from this peer's schema to the publisher's.
+    Raises :class:`PeerError` (HX7085) where they do not lead from this peer's schema to the publisher's, and what
+    ``check`` does, which is called before each is read.
     """
     hops = []
     at = schema_key(own)
     for number, (text, packed) in enumerate(zip(wording.mappings, files, strict=True), start=1):
+        check()
         to = Direction.SOURCE if Link.parse(text).side is Side.SOURCE else Direction.TARGET
         hop = Hop(packed.load(), to)
         if schema_key(hop.start) != at:
@@ -139,7 +141,7 @@ def _rendering(chain: Chain, one: OwnSubscription, check: Check) -> Rendering:
     try:
         translated = _translated(chain, one, check)
     except HeptoxError as error:
-        if any(fault.code == "HX7063" for fault in error.faults):  # it was stopped
+        if is_interruption(error):
             raise
         return Rendering(reason=error.reason)
     losses = tuple(map(str, translated.losses))
@@ -156,6 +158,11 @@ def _translated(chain: Chain, one: OwnSubscription, check: Check) -> TranslatedQ
         return translate_subscription(chain.hops, one.text, check)
     query = parse_followed(one.text)
     return translate_query(chain.hops, query, check) if chain.hops else untranslated_query(chain.schema, query, check)
+
+
+def is_interruption(error: HeptoxError) -> bool:
+    """Whether work was stopped, or put off, for no fault of its own."""
+    return any(fault.code in ("HX7063", "HX7106") for fault in error.faults)
 
 
 def _in_time(check: Check) -> Check:

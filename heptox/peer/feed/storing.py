@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
-from collections.abc import Callable
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final, Protocol, TypeAlias
 
 import trio
 
 from heptox.errors import HeptoxError
-from heptox.feed import Event, FeedDocument, Keep, KeepDistrusted, NotStored, Reached, Store, Stored
+from heptox.feed import Event, FeedDocument, Keep, KeepDistrusted, NotStored, PeerId, Reached, Store, Stored
+from heptox.peer.query.budgets import Budgets
 
 STORING: Final = 8 * 1024 * 1024
-"""Bytes of documents that may wait to be stored, with :data:`STORING_COST` for each."""
+"""Bytes of the documents of a neighbour that may wait to be stored, with :data:`STORING_COST` for each."""
 STORING_COST: Final = 1024
+LOOK: Final = 1.0
+"""Seconds after which it is looked whether a neighbour that has used up its budget has some of it again."""
 
 Storing: TypeAlias = Store | Keep | KeepDistrusted
 
@@ -43,51 +48,85 @@ class FeedStore(Protocol):
 
 
 class StoreQueue:
-    """What waits to be stored, that of each publisher in order, the publishers in turn: a document that takes long to
-    judge keeps no more than one of each other waiting. ``report`` takes how that has ended.
+    """What waits to be stored, that of each publisher in order. First comes whose neighbour has cost least lately, so
+    that documents which take long to judge keep no more than one of them before those of others; publishers behind one
+    neighbour take turns.
+
+    ``way`` tells the path from a neighbour to a publisher; a neighbour's documents have ``seconds`` of the processor in
+    a minute, and wait where they are used up. ``report`` takes how each has ended.
     """
 
-    def __init__(self, store: FeedStore, report: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        store: FeedStore,
+        report: Callable[[Event], None],
+        way: Callable[[PeerId], tuple[PeerId, ...]],
+        seconds: float = math.inf,
+    ) -> None:
         self._store = store
         self._report = report
-        self._instructions: dict[str, deque[Storing]] = {}
-        self._waiting = 0
+        self._way = way
+        self._budgets = Budgets(seconds, lambda _: True)
+        self._instructions: dict[PeerId, deque[Storing]] = {}
+        self._neighbours: dict[PeerId, PeerId] = {}
+        self._waiting: Counter[PeerId] = Counter()
         self._came = trio.Event()
         self._moved = trio.Event()
 
-    def put(self, instruction: Storing) -> None:
-        """Store this behind all that waits."""
-        self._instructions.setdefault(_whose(instruction), deque()).append(instruction)
-        self._waiting += _cost(instruction)
+    def put(self, instruction: Storing) -> PeerId:
+        """Store this behind all of its publisher that waits; the neighbour whose it is."""
+        publisher = _whose(instruction)
+        if publisher not in self._instructions:
+            self._instructions[publisher] = deque()
+            self._neighbours[publisher] = (*self._way(publisher), publisher)[0]
+        self._instructions[publisher].append(instruction)
+        neighbour = self._neighbours[publisher]
+        self._waiting[neighbour] += _cost(instruction)
         self._came.set()
+        return neighbour
 
-    async def settle(self) -> None:
-        """Wait until no more than :data:`STORING` bytes wait."""
-        while self._waiting > STORING:
-            await self._moved.wait()
+    async def settle(self, neighbours: Iterable[PeerId]) -> None:
+        """Wait until no more than :data:`STORING` bytes of each of some neighbours wait."""
+        for neighbour in neighbours:
+            while self._waiting[neighbour] > STORING:
+                await self._moved.wait()
 
     async def run(self) -> None:
         """Store one after the other."""
         while True:
-            while not self._instructions:
-                self._came = trio.Event()
-                await self._came.wait()
-            publisher, waiting = next(iter(self._instructions.items()))
+            publisher = await self._next()
+            waiting = self._instructions[publisher]
+            neighbour = self._neighbours[publisher]
             instruction = waiting.popleft()
             try:
-                await self._perform(instruction)
+                await self._perform(instruction, neighbour)
             finally:
                 del self._instructions[publisher]
                 if waiting:
                     self._instructions[publisher] = waiting
-                self._waiting -= _cost(instruction)
+                else:
+                    del self._neighbours[publisher]
+                self._waiting[neighbour] -= _cost(instruction)
+                self._waiting += Counter()  # forgets those of which nothing waits
                 self._moved.set()
                 self._moved = trio.Event()
 
-    async def _perform(self, instruction: Storing) -> None:
+    async def _next(self) -> PeerId:
+        """Whose turn it is, when there is something to do."""
+        while True:
+            self._came = trio.Event()
+            now = time.monotonic()
+            budgets = {publisher: self._budgets.of(self._neighbours[publisher]) for publisher in self._instructions}
+            publisher = max(budgets, key=lambda one: budgets[one].left(now), default=None)
+            if publisher is not None and not budgets[publisher].is_used_up(now):
+                return publisher
+            with trio.move_on_after(LOOK if budgets else math.inf):
+                await self._came.wait()
+
+    async def _perform(self, instruction: Storing, neighbour: PeerId) -> None:
         match instruction:
             case Store():
-                self._report(await self._stored(instruction))
+                self._report(await self._stored(instruction, neighbour))
             case Keep(reached):
                 # Else documents that have come will come again after the next start, no more than that.
                 what = f"how far the feed of {reached.publisher} has come"
@@ -95,11 +134,19 @@ class StoreQueue:
             case KeepDistrusted(neighbour):
                 await self._keep(partial(self._store.keep_distrusted, instruction), f"what is held against {neighbour}")
 
-    async def _stored(self, instruction: Store) -> Stored | NotStored:
+    async def _stored(self, instruction: Store, neighbour: PeerId) -> Stored | NotStored:
         document, own = instruction.document, instruction.own
         position = (document.publisher, document.feed, document.sequence)
+
+        def work() -> None:
+            began = time.thread_time()
+            try:
+                self._store.store(document, instruction.number, own=own)
+            finally:
+                self._budgets.of(neighbour).spend(time.thread_time() - began, time.monotonic())
+
         try:
-            await trio.to_thread.run_sync(partial(self._store.store, document, instruction.number, own=own))
+            await trio.to_thread.run_sync(work)
         except HeptoxError as error:
             return NotStored(*position, str(error), own)
         except Exception as error:

@@ -50,8 +50,12 @@ class Budget:
 
     def is_whole(self, now: float) -> bool:
         """Whether nothing is used up."""
+        return self.left(now) >= self._most
+
+    def left(self, now: float) -> float:
+        """Seconds that are left."""
         self.spend(0, now)
-        return self._left >= self._most
+        return self._left
 
     def spend(self, seconds: float, now: float) -> None:
         """Work was done. It is known only afterwards how much, so that less than nothing may be left."""
