@@ -64,8 +64,9 @@ class AbsentNodes:
         above = self._nodes[atom.variable]
         first = (*above, *stops[0][len(above) : -1])
         there = len(first) == len(above) or self._terms.present(Term(atom.variable, first[len(above) :]))
-        edge = stops[0] not in self._terms.constraints.unsure and self._terms.constraints.tree.edge(stops[0]).required
-        return there and edge and all(map(self._terms.constraints.required_stop, stops[1:]))
+        constraints = self._terms.constraints
+        edge = constraints.is_sure(stops[0]) and constraints.tree.edge(stops[0]).required
+        return there and edge and all(map(constraints.required_stop, stops[1:]))
 
     def _stops_below(self, atom: NoNode) -> list[Path]:
         """The stop nodes on the way from the variable of the atom to its node, which is the last."""

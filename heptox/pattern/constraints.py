@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from heptox.pattern.model import NODE, TAG
-from heptox.schema import Path, SchemaTree
+from heptox.schema import TEXT, Path, SchemaTree
 
 _Value = TypeVar("_Value")
 
@@ -18,11 +18,10 @@ class Constraints:
     """A schema tree with what documents under it obey (``semantics.md`` sections 1 and 8, step 3).
 
     ``keys`` are absolute paths whose value identifies its parent element in a document. ``references`` are pairs of a
-    referring path and the key path that its value is guaranteed to be found at. ``unsure`` lists paths that may be
-    missing although the schema requires them, because documents may be images that no schema guards. ``valid``
-    documents have no tags in boxes but the members'. At and below the paths in ``varied`` stand values that a
-    translated query meets and the query it was made of did not, so that words may stand where that one compares
-    numbers.
+    referring path and the key path that its value is guaranteed to be found at. Where documents may be images, which
+    no schema guards, only the paths that are ``made`` are always there. ``valid`` documents have no tags in boxes but
+    the members'. At and below the paths in ``varied`` stand values that a translated query meets and the query it was
+    made of did not, so that words may stand where that one compares numbers.
 
     Not slotted: every comparison of members asks the same questions, so the answers are kept.
     """
@@ -30,7 +29,7 @@ class Constraints:
     tree: SchemaTree
     keys: frozenset[Path] = frozenset()
     references: frozenset[tuple[Path, Path]] = frozenset()
-    unsure: frozenset[Path] = frozenset()
+    made: frozenset[Path] | None = None
     valid: bool = False
     varied: frozenset[Path] = frozenset()
     _required: dict[tuple[Path, Path], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -43,9 +42,15 @@ class Constraints:
 
     def _always_there(self, node: Path, path: Path) -> bool:
         whole = (*node, *path)
-        return self.tree.required(whole, below=node) and not any(
-            whole[:length] in self.unsure for length in range(len(node) + 1, len(whole) + 1)
+        return self.tree.required(whole, below=node) and all(
+            self.is_sure(whole[:length]) for length in range(len(node) + 1, len(whole) + 1)
         )
+
+    def is_sure(self, path: Path) -> bool:
+        """Whether a node that the schema requires where the node above it is, is there."""
+        if self.made is None or path in self.made:
+            return True
+        return path[-1] == TEXT and not self.tree.is_stop(path)  # there where its element is
 
     def may_be_implied(self, node: Path) -> bool:
         """Whether other nodes of a document may imply one at a stop node: by a guaranteed reference, or an edge."""
@@ -59,7 +64,7 @@ class Constraints:
     def required_stop(self, node: Path) -> bool:
         """Whether a stop node below the root is always there where the next stop node above it is."""
         above = self.above(node)
-        return node not in self.unsure and self.required(above, node[len(above) :])
+        return self.required(above, node[len(above) :])
 
     def above(self, node: Path) -> Path:
         """The next stop node above one below the root."""

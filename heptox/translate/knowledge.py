@@ -22,7 +22,7 @@ from heptox.pattern import (
     Variable,
     surely_contained,
 )
-from heptox.schema import TEXT, Path, SchemaTree
+from heptox.schema import Path, SchemaTree
 from heptox.translate.copies import ROOT, Needs, all_modes, copy_rule
 from heptox.translate.surrogates import is_argument, is_own_argument, with_argument_leaves
 
@@ -112,17 +112,8 @@ def image_constraints(mapping: Mapping) -> Constraints:
 
     A required node counts only where validity and every rule agree (``semantics.md`` section 8, step 3).
     """
-    tree = mapping.target
-    unsure: set[Path] = set()
-    for path in tree.walk():
-        if not path:
-            continue
-        if path[-1] == TEXT and not tree.is_stop(path):
-            continue  # it is there where its element is
-        stop = tree.stop(path)
-        if stop == path or not is_always_made(mapping, stop, path[len(stop) :]):
-            unsure.add(path)
-    return Constraints(tree, unsure=frozenset(unsure), varied=frozenset(_varied(mapping)))
+    made = {(*stop, *path) for stop in making(mapping) if stop for path in _always_made(mapping, stop) if path}
+    return Constraints(mapping.target, made=frozenset(made), varied=frozenset(_varied(mapping)))
 
 
 def _varied(mapping: Mapping) -> Iterator[Path]:
