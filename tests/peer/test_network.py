@@ -1,4 +1,4 @@
-"""A network of 32 peers under ten schemas in several processes: the answer is that of all paths, at any timing."""
+"""A network of 14 peers, or 32, under ten schemas in several processes: its answer is that of all paths."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tests.cluster.workload import asked, mapping
 from tests.peer.real_network import Line, Network, Path_, Plan, lines
 from tests.support.budget import usually
 
-PEERS: Final = 32
+PEERS: Final = usually(14, 32)
 PROCESSES: Final = usually(2, 4)
-ACQUAINTANCES: Final = 4
+ACQUAINTANCES: Final = usually(3, 4)
 """The least that a peer has."""
-PEOPLE: Final = 12
-HOPS: Final = 3
+PEOPLE: Final = usually(6, 12)
+HOPS: Final = usually(4, 3)
 RUNS: Final = 2
-ASKERS: Final = usually(("auction-20",), ("auction-20", "nested-13"))
-ASKED: Final = usually(tuple(QUERIES)[::4], tuple(QUERIES))
+ASKERS: Final = usually(("nested-3",), ("auction-20", "nested-13"))
+ASKED: Final = usually(tuple(QUERIES)[::8], tuple(QUERIES))
 
 
 class WithoutNetwork:
@@ -118,7 +118,7 @@ def _assert_that_much_is_asked(answers: Iterable[dict[Path_, Line]]) -> None:
     """The answers come along many paths, and much of them from far away and along several paths."""
     for answer in answers:
         assert len(answer) > 50
-        assert len({path[-1] for path in answer}) > 20
+        assert len({path[-1] for path in answer}) > PEERS // 2
         assert len({path[-1] for path in answer}) < len(answer), "no peer is reached along two paths"
         assert all(line.complete for line in answer.values())
         assert items(answer.values())

@@ -27,8 +27,6 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import IO, Any, Final, NamedTuple, NoReturn
 
-from heptox.cli.commands import COMMANDS
-
 _ROOT: Final = Path(__file__).parent.parent.parent
 _SUBREAPER: Final = 36
 """Linux's PR_SET_CHILD_SUBREAPER: a process becomes the parent of descendants whose own parent has ended."""
@@ -135,7 +133,7 @@ def _server() -> str:
 def serve(address: str) -> NoReturn:
     """Fork for each request, until nobody is left who makes any."""
     import_module("heptox.peer.daemon")
-    for command in COMMANDS.values():
+    for command in import_module("heptox.cli.commands").COMMANDS.values():
         command.load()
     gc.collect()
     gc.freeze()
@@ -186,7 +184,8 @@ def _run(request: _Request, streams: list[int]) -> NoReturn:
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
     code: Any = 0
     try:
-        runpy.run_module(request.module, run_name="__main__", alter_sys=True)
+        # Not in the place of the main module: each process that is spawned would import that anew.
+        runpy.run_module(request.module, run_name="__main__")
     except SystemExit as ended:
         code = ended.code or 0
     threading._shutdown()  # type: ignore[attr-defined]

@@ -40,7 +40,7 @@ def evaluated_once(questions: Iterable[XQuery], seconds: float) -> list[str]:
 
     async def asked() -> list[str]:
         ends = trio.current_time() + seconds
-        async with open_workers(EVALUATING) as workers:
+        async with open_workers(EVALUATING, spawned=True) as workers:
             answers = [await evaluated(workers, each, ends - trio.current_time()) for each in questions]
         return [item for answer in answers for item in answer]
 

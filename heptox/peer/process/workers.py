@@ -7,6 +7,7 @@ that ends a process that nobody misses. It is a limit of what work costs, no pri
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import pickle
 import resource
@@ -48,6 +49,8 @@ WORKERS: Final = 2
 CLOSING_SECONDS: Final = 1.0
 """How long processes that have nothing to do may take to end, until they are killed."""
 
+_LOADED: Final = ["heptox.mapping", "heptox.peer.wire.mapping_files"]
+"""Modules that those who fork have loaded."""
 _GROWN: Final = 256 * 2**20
 """Bytes by which a process may have grown when its work is done; another one takes its place then."""
 
@@ -105,13 +108,20 @@ class Workers:
 
 
 @asynccontextmanager
-async def open_workers(limits: WorkLimits = READING) -> AsyncIterator[Workers]:
-    """Workers for as long as the context is open; none is started before there is work, or outlives the context."""
+async def open_workers(limits: WorkLimits = READING, *, spawned: bool = False) -> AsyncIterator[Workers]:
+    """Workers for as long as the context is open; none is started before there is work, or outlives the context.
+
+    They are forked from a process without threads that has loaded what most of them need, and outlives the context; or
+    ``spawned``, each to load all anew, which takes less where one is enough.
+    """
     failure: BaseException | None = None
+    if not spawned:
+        multiprocessing.set_forkserver_preload(_LOADED)
+    kind = trio_parallel.WorkerType.SPAWN if spawned else trio_parallel.WorkerType.FORKSERVER
     try:
-        # Spawned: a process that is forked beside threads may find their locks held.
+        # Not simply forked: beside threads, a process may find their locks held.
         async with trio_parallel.open_worker_context(
-            retire=_has_grown, grace_period=CLOSING_SECONDS, worker_type=trio_parallel.WorkerType.SPAWN
+            retire=_has_grown, grace_period=CLOSING_SECONDS, worker_type=kind
         ) as context:
             try:
                 yield Workers(context, limits)
