@@ -129,6 +129,30 @@ def answer(connection: socket.socket, request: bytes) -> tuple[bytes, bytes]:
     return head, body
 
 
+def http_2_frame(kind: int, flags: int, stream: int, content: bytes = b"") -> bytes:
+    return len(content).to_bytes(3) + bytes([kind, flags]) + stream.to_bytes(4) + content
+
+
+def test_http_2_is_refused_before_any_of_it_is_read(target: Target) -> None:
+    """A byte of its headers may stand for one that was there before: 60 KB are 57,000 of them, in 95 requests."""
+    host = target.address.url.removeprefix("http://").partition("/")[0].encode()
+    head = b"\x82\x86\x04\x08/healthz\x01" + bytes([len(host)]) + host
+    frames = [http_2_frame(4, 0, 0), http_2_frame(1, 5, 1, head + b"\x40\x01a\x01b" + b"\xbe" * 600)]
+    frames += [http_2_frame(1, 5, number, head + b"\xbe" * 600) for number in range(3, 191, 2)]
+    for _ in range(30):
+        with target.connect() as connection:
+            with suppress(ConnectionError):  # it may be closed before all is sent
+                connection.sendall(PREFACE + b"".join(frames))
+            assert everything(connection) == b""
+    assert target.serves()
+
+
+def test_an_offer_to_change_to_http_2_is_passed_over(target: Target) -> None:
+    offer = UPGRADE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    head, body = answer(target.connect(), HEALTH + offer)
+    assert (head[9:12], json.loads(body)["peer_id"]) == (b"200", target.address.peer_id)
+
+
 def everything(connection: socket.socket) -> bytes:
     """What comes until the other side ends the connection, however it does."""
     data = bytearray()

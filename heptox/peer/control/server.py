@@ -12,12 +12,11 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import trio
 from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.config import Config
-from hypercorn.protocol.h2 import H2Protocol
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
@@ -92,8 +91,9 @@ class Connection:
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         data = b""
         try:
-            if self._server is not None and isinstance(self._server.protocol.protocol, H2Protocol):
-                raise trio.BrokenResourceError("HTTP/2, by which one connection is many")
+            if self._server is not None:
+                # Before the first bytes of it are read: what comes with a change to HTTP/2 is served at once.
+                self._server.protocol.protocol._check_protocol = _keep_to_http_1  # type: ignore[method-assign,union-attr]
             data = bytes(await self._stream.receive_some(max_bytes))
         finally:
             if not data:
@@ -182,6 +182,12 @@ class ControlServer:
                 await self._left.wait()
         for connection in tuple(self._connections):
             connection.end()
+
+
+async def _keep_to_http_1(request: Any) -> None:
+    """Refuse HTTP/2, by which one connection is many, and a byte a header; an offer to change to it is passed over."""
+    if request.http_version == b"2.0":
+        raise trio.BrokenResourceError("HTTP/2, by which one connection is many")
 
 
 def trust(scope: Scope) -> None:
