@@ -207,6 +207,8 @@ Lines: TypeAlias = Annotated[str, text(), Check(_check_lines)]
 """The same with line feeds."""
 Contents: TypeAlias = Annotated[Mapping[str, bytes], Kind(_read_contents, dict)]
 """A map from names to byte strings."""
+MOST_FILES: Final = 8
+"""Files of a mapping that travel together, at most."""
 
 
 def sequence(value: Any, name: str) -> list[Any]:

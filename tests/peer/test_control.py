@@ -21,6 +21,7 @@ import httpx
 import pytest
 import trio
 
+from heptox.codec import MOST_FILES
 from heptox.demo import BOSTON, MONTREAL, Network
 from heptox.errors import Fault, InputError, PeerError
 from heptox.peer import Client, ControlAddress, ItemLine, Loaded, PeerFolder, QuestionRequest, ReceiptLast
@@ -120,6 +121,14 @@ def test_not_all_of_very_many_faults_are_told(http: httpx.Client) -> None:
     faults = answer.json()["faults"]
     assert (answer.status_code, len(faults)) == (422, MOST_FAULTS + 1)
     assert faults[-1]["message"] == f"and {20_000 - MOST_FAULTS} more like these"
+
+
+def test_of_a_mapping_with_thousands_of_files_none_is_looked_at(http: httpx.Client) -> None:
+    wanted = {"address": "", "mapping": "", "files": {f"{number}": "no base64" for number in range(20_000)}}
+    answer = http.post("/acquaintances", json=wanted)
+    (fault,) = answer.json()["faults"]
+    assert (answer.status_code, fault["code"]) == (422, "HX7060")
+    assert fault["message"].endswith(f"a mapping has {MOST_FILES} files at most")
 
 
 def test_the_api_describes_itself(http: httpx.Client) -> None:

@@ -16,9 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from heptox.codec import MOST_FILES
 from heptox.errors import Fault, PeerError
 from heptox.peer.folder.files import remove_left_over, removed_on_failure, sync_folder, write_atomically, write_synced
-from heptox.peer.wire.mapping_files import FILE_NAME_BYTES, MOST_FILES, is_file_name
+from heptox.peer.wire.mapping_files import FILE_NAME_BYTES, is_file_name
 from heptox.settings import NAME
 from heptox.xml import read_dtd_text, read_text
 

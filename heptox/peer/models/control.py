@@ -14,8 +14,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
+from pydantic import Base64Bytes, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
+from heptox.codec import MOST_FILES
 from heptox.errors import Fault, HeptoxError
 from heptox.peer.wire.messages import HopPath, PeerId, ReceiptLine, Status
 from heptox.peer.wire.standing import Side, Standing
@@ -45,6 +46,13 @@ class Exact(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
+def _few(files: object) -> object:
+    """Files of a mapping, before they are looked at one by one: thousands would hold the event loop."""
+    if isinstance(files, dict) and len(files) > MOST_FILES:
+        raise ValueError(f"a mapping has {MOST_FILES} files at most")
+    return files
+
+
 class QuestionRequest(Exact):
     """A query to ask; ``timeout`` in seconds; ``timeout`` and ``hops`` are the peer's own unless given; ``bind`` gives
     external variables values.
@@ -62,7 +70,7 @@ class AcquaintanceRequest(Exact):
     """A neighbour to know: its multiaddress, and the files of the mapping by name, ``mapping`` the one to load."""
 
     address: str
-    files: dict[str, Base64Bytes]
+    files: Annotated[dict[str, Base64Bytes], BeforeValidator(_few)]
     mapping: str
     side: Side | None = None
     name: str | None = None

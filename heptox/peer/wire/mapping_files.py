@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from heptox.codec import Contents, Identifier
+from heptox.codec import MOST_FILES, Contents, Identifier
 from heptox.errors import Fault, PeerError
 from heptox.mapping import Mapping, load_mapping, load_packed_mapping
 from heptox.xml import file_name, read_bytes, read_text, unreadable
@@ -21,7 +21,6 @@ _SCHEMA_LINE: Final = re.compile(
 _FILE_NAME: Final = re.compile(r"\w[\w.-]{0,63}")
 FILE_NAME_BYTES: Final = 255
 """Bytes in the name of a file, by most file systems: letters may be of several."""
-MOST_FILES: Final = 8
 MOST_DECLARATIONS: Final = 10_000
 """Declarations in a schema that comes from others, and lines in its mapping, at most."""
 LONGEST_NAME: Final = 200
