@@ -24,6 +24,7 @@ from heptox.xml import parse_document
 from tests.cluster.markets import market, one_is_large
 from tests.cluster.workload import asked
 from tests.store.test_querying import MIXED, REGULAR, VOCABULARY, document
+from tests.support.budget import usually
 from tests.support.definition import pairs
 from tests.support.queries import queries
 from tests.support.random_mappings import QueryMaker, random_documents, random_problem
@@ -79,7 +80,7 @@ def exchanges(answers: DataFrame) -> list[str]:
 # -- the workload --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize("schema", usually(tuple(SCHEMAS)[::2], tuple(SCHEMAS)))
 def test_the_workload(spark: SparkSession, schema: str) -> None:
     graph = read_dtd(XMARK / f"{schema}.dtd", root=SCHEMAS[schema])
     texts = [market(schema, doc) for doc in range(12)]
