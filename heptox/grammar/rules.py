@@ -348,7 +348,7 @@ def _print_tree(node: PrintedNode, depth: int = 0, *, closing: int = 2) -> str:
 
 def _wrapped(begin: str, depth: int) -> str:
     """The beginning of a node, the arguments of its identity on several lines when they do not fit in one."""
-    width = _WIDTH - 2 * depth
+    width = max(_WIDTH - 2 * depth, _WIDTH // 3)
     if len(begin) < width:
         return begin
     lines = wrap(begin, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)

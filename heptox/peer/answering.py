@@ -158,7 +158,7 @@ class Answering:
         what may be seen, HX7106 when the asker's queries take more of the processor than they may.
         """
         asker = sender(path)
-        place = self._under_way.setdefault(asker, trio.CapacityLimiter(FOR_ONE))
+        place = self._under_way.setdefault(asker, trio.CapacityLimiter(math.inf if asker == OWN else FOR_ONE))
         taking = object()
         await place.acquire_on_behalf_of(taking)
         stop, meter = threading.Event(), self._budgets.meter(asker)

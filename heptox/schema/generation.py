@@ -29,6 +29,10 @@ SAMPLE_VALUES: Final = (
 _TOKENS: Final = ("t1", "t2", "a-b", "_x0041_", "12")
 
 
+MOST_MADE: Final = 20_000
+"""Elements that are made of what must be there, at most: eleven levels of eight each would be billions."""
+
+
 def random_document(
     schema: SchemaGraph,
     random: Random,
@@ -46,7 +50,7 @@ def random_document(
     a default are always written, so that a reader needs no DTD. ``values`` may name IDs too, while they last. The same
     state of ``random`` gives the same document.
 
-    Raises ``ValueError`` when the schema has no finite document, or none within reach.
+    Raises ``ValueError`` when the schema has no finite document, or none within reach: of :data:`MOST_MADE` elements.
 
     >>> from heptox.schema import parse_dtd
     >>> random_document(parse_dtd("<!ELEMENT a (b*)> <!ELEMENT b (#PCDATA)>"), Random(3), pool=["x"])
@@ -170,6 +174,8 @@ class _Writer:
 
     def element(self, name: str, path: Path) -> None:
         self.count += 1
+        if self.count > MOST_MADE + self.elements:
+            raise ValueError(f"no document of {self.plan.graph.root} has fewer than {MOST_MADE:,} elements, about")
         element = self.plan.graph.elements[name]
         self.parts.append(f"<{name}")
         for attribute in element.attributes:

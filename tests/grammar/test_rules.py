@@ -200,3 +200,13 @@ def test_what_conditions_cannot_be() -> None:
 def test_a_tag_variable_stands_with_a_box_only() -> None:
     with pytest.raises(ValueError, match="only a box"):
         Label("a", "$t")
+
+
+def test_rules_of_any_depth_are_printed() -> None:
+    depth = 80
+    arguments = "$x, $a_variable_with_a_long_name, $another_variable_with_a_name"
+    head = "".join(f"a{level} -> f_a{level}({arguments})[" for level in range(depth))
+    text = f"{head}@k -> $x{']' * depth}\n<-\ns -> $s[@x -> $x, @y -> $a_variable_with_a_long_name, @z -> $z].\n"
+    rules, faults = parse_rule_parts(f"along:\n\n{text}")
+    assert not faults
+    assert parse_rule_parts(print_rules_file(rules)) == (rules, ())

@@ -74,13 +74,13 @@ class Reader:
             if message is not None:
                 return message
 
-    async def ask(self, since: int | None, *behind: str) -> tuple[list[str], CaughtUp]:
+    async def ask(self, since: int | None, *behind: str, wanted: str = "/a") -> tuple[list[str], CaughtUp]:
         """The names of the documents that come after a position, page by page, for itself or somebody ``behind`` it;
         and the last answer, with all that is missing."""
         names, missing = [], 0
         while True:
             self.asked += 1
-            self.say(CatchUp(self.publisher, self.feed, since, self.asked, (*behind, self.peer), ("/a",)))
+            self.say(CatchUp(self.publisher, self.feed, since, self.asked, (*behind, self.peer), (wanted,)))
             while not isinstance(message := await self.hear(), CaughtUp):
                 if isinstance(message, Replay | Publish):
                     assert b"secret" not in message.document.data
@@ -197,6 +197,30 @@ def test_what_is_hidden_by_now_is_not_served_and_nothing_leaves_that_may_show_it
 
         with no_harm(publisher, query="//b/d"):
             run(after)
+
+
+def test_whether_what_is_hidden_matches_a_subscription_is_not_counted(tmp_path: Path) -> None:
+    folder = new_peer(tmp_path / "publisher", history="retained", feed="anything").folder
+    with daemon(folder) as publisher:
+        key = key_before(publisher.peer_id)
+
+        async def before() -> None:
+            async with reader(publisher, key) as one:
+                assert await publish(publisher, plain=PLAIN, secret=SECRET) == {}
+                await one.hear_of_the_feed()
+
+        run(before)
+    change(folder, hide=(HIDING,))
+    with daemon(folder) as publisher:
+
+        async def after() -> None:
+            async with reader(publisher, key) as one:
+                await one.hear_of_the_feed()
+                for wanted in ("/a[c/d = 'secret']", "/a[c/d = 'no']", "/nothing"):
+                    _, answer = await one.ask(0, wanted=wanted)
+                    assert answer.missing == 1, wanted
+
+        run(after)
 
 
 def test_what_was_published_before_its_time_is_served_to_no_subscriber(tmp_path: Path) -> None:

@@ -387,6 +387,21 @@ def test_a_neighbour_that_takes_nothing_keeps_nobody_else_from_being_answered() 
     run(test)
 
 
+def test_the_own_user_may_leave_any_number_of_answers_unread() -> None:
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            store.load("one", VALID)
+            answering = Answering(2, store)
+            query = encode_query(parse_query("//a/b"))
+            async with AsyncExitStack() as stack:
+                for _ in range(2 * FOR_ONE):
+                    asked = answering.evaluate("q", query, (Hop("us", ""),), LEAST_HELD)
+                    assert await anext(await stack.enter_async_context(aclosing(asked)))
+            await answering.ended()
+
+    run(test)
+
+
 ENDLESS = "for $a in //a, $b in //a, $c in //a where $a/b < $b/b and $b/b < $c/b and $c/b < $a/b return <r/>"
 
 

@@ -413,6 +413,24 @@ def test_a_proposal_names_no_file_outside(name: str) -> None:
     assert codes(raised) == ["HX7061"]
 
 
+def test_offers_that_wait_are_bounded_by_their_bytes_too(montreal: PeerFolder) -> None:
+    def offer(size: int) -> Offer:
+        files = MappingFiles({"mapping.arrows": bytes(size)}, "mapping.arrows")
+        return Offer("Boston", (BOSTON,), files, Side.TARGET, "schema")
+
+    peers = [Identity(bytes([number]) * 32).peer_id for number in range(4)]
+    with montreal.locked():
+        requests = montreal.requests()
+        for peer in peers[:3]:
+            requests.keep(peer, offer(900_000))
+        requests.keep(peers[0], offer(900_000))
+        with pytest.raises(PeerError) as raised:
+            requests.keep(peers[3], offer(1))
+        assert codes(raised) == ["HX7061"]
+        requests.drop(peers[0])
+        requests.keep(peers[3], offer(1))
+
+
 def test_to_make_an_acquaintance_settles_what_its_peer_has_offered_or_was_refused(montreal: PeerFolder) -> None:
     proposal = propose(BOSTON, ARROWS)
     peer = proposal.address.peer_id

@@ -97,6 +97,7 @@ class PeerService:
         self.stopping = trio.Event()
         self.answering = answering
         self._own = own
+        self.drawing = own.workers
         self._writing = trio.Lock()
         self._store = opened.store
         self._exports = opened.exports

@@ -324,9 +324,11 @@ class Feeds:
         since = log.confirm(wanted.route[0], wanted.route[-1], wanted.upto)
         since = wanted.since if self._gives_history else min(max(wanted.since, since), wanted.upto)
         page = log.fetch(since, wanted.upto)
-        found = wanted_of(wanted, [one.of(self._peer, log.feed) for one in page.documents])
+        published = (one.of(self._peer, log.feed) for one in page.documents)
+        found = [one for one in published if one.sequence not in wanted.has]
+        # Whatever is wanted: whether what is hidden matches that is nothing to be counted.
         withheld = tuple(one.sequence for one in found if publisher.withholds(one.sequence, one.data))
-        documents = tuple(one for one in found if one.sequence not in withheld)
+        documents = wanted_of(wanted, [one for one in found if one.sequence not in withheld])
         earlier = since - wanted.since
         return Fetched(wanted.task, documents, page.position, page.missing, withheld, earlier, page.last)
 

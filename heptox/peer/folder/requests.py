@@ -19,6 +19,8 @@ from heptox.peer.wire.offers import Offer, decode_call, encode_call
 
 MOST_WAITING: Final = 64
 """Offers that wait at most, one of each peer: strangers fill no disk."""
+MOST_BYTES: Final = 2 * 1024 * 1024
+"""Bytes of the files of all of them, above which none is taken any more: whoever looks gets all of them."""
 MOST_REFUSED: Final = 1000
 """Refusals that are remembered at most; the oldest are forgotten."""
 
@@ -43,9 +45,15 @@ class Requests:
         return dict(self._waiting)
 
     def keep(self, peer: PeerId, offer: Offer) -> None:
-        """Let an offer wait; one of the same peer is replaced. Raises :class:`PeerError` (HX7061) when too many do."""
+        """Let an offer wait; one of the same peer is replaced. Raises :class:`PeerError` (HX7061) when too many
+        do, or too large ones."""
         if peer not in self._waiting and len(self._waiting) >= MOST_WAITING:
             raise PeerError(Fault("HX7061", f"{MOST_WAITING} offers wait for the administrator already"))
+        others = (
+            len(content) for one, kept in self._waiting.items() if one != peer for content in kept.files.files.values()
+        )
+        if sum(others) > MOST_BYTES:
+            raise PeerError(Fault("HX7061", f"offers of more than {MOST_BYTES:,} bytes wait for the administrator"))
         self._path.mkdir(exist_ok=True)
         write_atomically(self._path / f"{peer}.offer", encode_call(offer))
         self._waiting[peer] = offer

@@ -25,7 +25,7 @@ class OwnEvaluation:
     def __init__(self, store: Store, own: Hop, workers: Working, limits: Limits) -> None:
         self._store = store
         self._own = own
-        self._workers = workers
+        self.workers = workers
         self._limits = limits
         self._under_way: dict[str, trio.CancelScope] = {}
 
@@ -68,7 +68,7 @@ class OwnEvaluation:
         documents = await trio.to_thread.run_sync(texts, self._store)
         items: dict[str, None] = {}
         for part in replace(question, documents=documents).parts():
-            items |= dict.fromkeys(await evaluated(self._workers, part, ends - trio.current_time()))
+            items |= dict.fromkeys(await evaluated(self.workers, part, ends - trio.current_time()))
         return list(items)
 
     def cancel(self, query: str) -> bool:
