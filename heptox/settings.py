@@ -154,7 +154,7 @@ class PeerSettings:
     """Queries evaluated at once for the own user, and for each neighbour."""
     query_seconds: Annotated[int, _between(1, 100_000)] = 60
     """Seconds of the processor that the queries of one neighbour may take in a minute, and those of all strangers
-    together; its documents may take half as many"""
+    together; its documents may take half as many."""
     keep_alive: Annotated[float, _between(0.1, 3600)] = 10.0
     """Seconds between signs of life that a connected peer is asked for; it is lost when it gives none in as many
     seconds."""

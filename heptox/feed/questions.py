@@ -25,7 +25,7 @@ MOST_OPEN: Final = 1000
 """Questions of one neighbour that are audited at a time; the oldest are not any more where there are others."""
 MOST_READ: Final = 128 * 1024
 """Characters of the subscriptions in a question that a publisher reads, at most, which takes about half a second for
-each page of documents: whoever asks for more gets all."""
+each page of documents: a question with more is answered with all."""
 MOST_COMPARED: Final = 500
 """Subscriptions among which it is looked for those that others cover; where there are more, all are in a question."""
 SILENT_AFTER: Final = 10.0

@@ -147,18 +147,17 @@ class MemoryMatcher:
 
     def _embedded(self, undecided: Numbers, elements: list[XmlElement]) -> Numbers:
         """Those of some open patterns that embed in a document, or are not decided."""
-        found = [undecided[:0]]
-        needed = self._open.needed(self._table.opened(undecided))
+        opened = self._table.opened(undecided)
+        needed = self._open.needed(opened)
         if self._decided is not None and self._open.size(needed) * len(elements) > self._decided:
-            sizes = self._open.sizes(self._table.opened(undecided))
+            sizes = self._open.sizes(opened)
             order = np.argsort(sizes, kind="stable")
             few = int(np.searchsorted(np.cumsum(sizes[order]), self._decided / len(elements), side="right"))
-            found.append(undecided[order[few:]])
-            undecided = undecided[order[:few]]
-            needed = self._open.needed(self._table.opened(undecided))
-        if undecided.size:
-            found.append(undecided[ElementSets(elements).embed(needed, self._open.conditions)])
-        return np.concatenate(found)
+            needed = self._open.needed(opened[order[:few]])
+            undecided, rest = undecided[order[:few]], undecided[order[few:]]
+        else:
+            rest = undecided[:0]
+        return np.concatenate([undecided[ElementSets(elements).embed(needed, self._open.conditions)], rest])
 
     def statistics(self) -> MemoryStatistics:
         """What the matcher holds now."""

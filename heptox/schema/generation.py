@@ -27,8 +27,6 @@ SAMPLE_VALUES: Final = (
 """Where values come from unless the caller says otherwise; names of the schema's elements are added."""
 
 _TOKENS: Final = ("t1", "t2", "a-b", "_x0041_", "12")
-
-
 MOST_MADE: Final = 20_000
 """Elements that are made of what must be there, at most: eleven levels of eight each would be billions."""
 

@@ -20,7 +20,7 @@ from heptox.peer.wire.offers import Offer, decode_call, encode_call
 MOST_WAITING: Final = 64
 """Offers that wait at most, one of each peer: strangers fill no disk."""
 MOST_BYTES: Final = 2 * 1024 * 1024
-"""Bytes of the files of all of them, above which none is taken any more: whoever looks gets all of them."""
+"""Bytes of the files of all of them, above which none is taken any more: they are listed with their files."""
 MOST_REFUSED: Final = 1000
 """Refusals that are remembered at most; the oldest are forgotten."""
 
