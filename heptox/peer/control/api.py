@@ -36,8 +36,8 @@ from heptox.peer.control.http import (
     GUARDED,
     REFUSED,
     XML,
-    JsonRoute,
     LineStream,
+    ReceivedRoute,
     Time,
     Who,
     answer,
@@ -93,7 +93,7 @@ def application(service: PeerService, token: str) -> FastAPI:
     named = service.folder.settings.control != "unix"
     app.add_middleware(Guard, token=token, sessions=sessions, named=named)
     app.openapi = partial(described.describe, app)  # type: ignore[method-assign]
-    app.router.route_class = JsonRoute
+    app.router.route_class = ReceivedRoute
     _add_documents(app, service)
     _add_acquaintances(app, service)
     _add_queries(app, service)
