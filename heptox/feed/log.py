@@ -15,6 +15,7 @@ positions again that others have seen: a peer that loses it begins a new one, wi
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterable
@@ -103,6 +104,7 @@ CREATE TABLE IF NOT EXISTS confirmed (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS confirmed_through ON confirmed (neighbour, seen);
 CREATE INDEX IF NOT EXISTS confirmed_seen ON confirmed (seen);
+CREATE TABLE IF NOT EXISTS published (id TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS signed (position INTEGER PRIMARY KEY, digest BLOB NOT NULL, signature BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS distrusted (
     neighbour TEXT NOT NULL,
@@ -114,6 +116,7 @@ CREATE TABLE IF NOT EXISTS distrusted (
 # Tables that older files do not have; who does not know them does without. `written` has the schema of this peer's own
 # documents, from a position on, the newest last. `begun` has the time of the first announcement; `met` the position at
 # which a peer became an acquaintance, `confirmed` that at which a subscriber was first confirmed, and through whom.
+# `published` has the ids that documents were published under: where it has one, `document` has an id by chance.
 # `signed` has the documents that are kept, and the last one that is gone.
 # The documents that are kept are those after `gone`, up to `position`; `bytes` is the size of their data.
 
@@ -127,7 +130,11 @@ class FeedRetention:
 
 
 class Kept(NamedTuple):
-    """A document of the feed, with the name and the id that it was published under."""
+    """A document of the feed, with the name that it was published under, and an ``id`` by chance.
+
+    By chance, because the next document carries the digest of this one: whoever is not given this one, but knows most
+    of it, cannot try the rest against that. Documents of older versions have the ids they were published under.
+    """
 
     position: int
     name: str
@@ -419,15 +426,18 @@ class _Feed(NamedTuple):
         return cls._make(connection.execute("SELECT position, gone, bytes FROM feed").fetchone())
 
 
-def _append(connection: sqlite3.Connection, document: tuple[str, str, bytes], retention: FeedRetention) -> int:
-    found = connection.execute("SELECT position FROM document WHERE id = ?", document[:1]).fetchone()
+def _append(connection: sqlite3.Connection, publication: tuple[str, str, bytes], retention: FeedRetention) -> int:
+    identity, name, data = publication
+    found = connection.execute(_POSITION_OF, {"id": identity}).fetchone()
     if found is not None:
         held: int = found[0]
         return held
     feed = _Feed.of(connection)
     position = feed.position + 1
-    connection.execute("INSERT INTO document (position, id, name, data) VALUES (?, ?, ?, ?)", (position, *document))
-    _forget(connection, _Feed(position, feed.gone, feed.bytes + len(document[2])), retention)
+    document = (position, secrets.token_hex(16), name, data)
+    connection.execute("INSERT INTO document (position, id, name, data) VALUES (?, ?, ?, ?)", document)
+    connection.execute("INSERT INTO published (id, position) VALUES (?, ?)", (identity, position))
+    _forget(connection, _Feed(position, feed.gone, feed.bytes + len(data)), retention)
     return position
 
 
@@ -442,6 +452,7 @@ def _forget(connection: sqlite3.Connection, feed: _Feed, retention: FeedRetentio
     oldest.close()
     if gone > feed.gone:
         connection.execute("DELETE FROM document WHERE position <= ?", (gone,))
+        connection.execute("DELETE FROM published WHERE position <= ?", (gone,))
     connection.execute("UPDATE feed SET position = ?, gone = ?, bytes = ?", (position, gone, size))
 
 
@@ -569,6 +580,9 @@ def _digest(connection: sqlite3.Connection, position: int) -> bytes:
     return digest
 
 
+_POSITION_OF: Final = """
+    SELECT position FROM published WHERE id = :id UNION ALL SELECT position FROM document WHERE id = :id
+"""
 _FETCH: Final = """
     SELECT document.position, name, id, data, ifnull(before.digest, x''), ifnull(signed.signature, x'') FROM document
     LEFT JOIN signed ON signed.position = document.position

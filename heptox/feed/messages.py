@@ -277,8 +277,9 @@ _SIZE: Final = number(MOST_PUBLISHED)
 class FeedDocument:
     """A document of a publisher: the one at position ``sequence`` of its ``feed``.
 
-    ``name`` and ``id`` are those that it was published under. ``previous`` is the :attr:`digest` of the document
-    before it, so that the feed is a chain, and empty where that begins; ``signature`` is the publisher's, under the
+    ``name`` is the one that it was published under, ``id`` by chance, so that nobody finds a document by its
+    digest. ``previous`` is the :attr:`digest` of the document before it, so that the feed is a chain, and empty where
+    that begins; ``signature`` is the publisher's, under the
     digest. In a message there is the size of ``data``, which may be longer than a message and comes behind it.
     """
 
