@@ -79,9 +79,8 @@ def test_who_is_asked_gets_the_translation_and_no_text_of_others(
                 assert b"to-b-only" not in written[c]
                 for secret in SECRETS:
                     assert not [peer for peer in (a, b, c) if secret in written[peer]]
-                assert (
-                    b"$" in written[a]
-                ) == explain  # the texts of translations are in receipts, where they are wanted
+                # the texts of translations are in receipts, where they are wanted
+                assert (b"for $" in written[a]) == explain
                 if explain:
                     assert (texts[a].count("to-nobody"), "room" in texts[b], "title" in texts[c]) == (2, True, True)
                     assert b"room" not in written[c]
