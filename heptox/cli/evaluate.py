@@ -22,6 +22,7 @@ from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
 from heptox.xml import (
     Document,
     file_name,
+    identifying_attributes,
     parse_document,
     read_bytes,
     read_dtd_text,
@@ -87,9 +88,10 @@ def evaluate(
     with times.taken("read"):
         read = [(document, read_bytes(document)) for document in documents]
     with ExitStack() as opened:
-        if expression is None or bound or (together and not any(syntax.collections(expression))):
+        why = _why_by_saxon(expression, own, question, documents)
+        if expression is None or why:
             if explain:
-                print_note(f"by Saxon: {store.fragment_lacks(own) if own else 'it is asked with --together or --bind'}")
+                print_note(f"by Saxon: {why}")
             items = _by_saxon(question, own, _texts(read, schema, times), timeout, times)
         elif not documents:
             raise typer.BadParameter("no document is given")
@@ -128,6 +130,19 @@ def _own(text: str, source: str | None) -> tuple[Expression | None, GrammarError
         return None, error
 
 
+def _why_by_saxon(
+    expression: Expression | None, own: GrammarError | None, question: XQuery, documents: list[str]
+) -> str:
+    """Why a query is evaluated by Saxon, if it is: ``own`` is why it is none of the fragment."""
+    if expression is None:
+        return store.fragment_lacks(own) if own else ""
+    if question.bound or (question.together and not any(syntax.collections(expression))):
+        return "it is asked with --together or --bind"
+    if not documents and not any(isinstance(node, syntax.PathExpression) for node in syntax.nodes(expression)):
+        return "it asks for nothing of a document"
+    return ""
+
+
 class _Times:
     """How long each part has taken, in seconds, in the order in which they came first."""
 
@@ -161,10 +176,13 @@ def _texts(read: list[tuple[str, bytes]], schema: str | None, times: _Times) -> 
     """The documents as texts: as heptox reads them, names in namespaces and all where no schema is given."""
     with times.taken("read"):
         if schema is not None:
-            parsed, _ = _checked(read, schema)
+            parsed, graphs = _checked(read, schema)
+            attributes = [store.identifying(graph) for graph in graphs]
         else:
             parsed = [parse_document(data, file_name(document), namespaces=True) for document, data in read]
-        return [write_element(document.root) for document in parsed]
+            attributes = [identifying_attributes(document.internal_subset or "") for document in parsed]
+        texts = (write_element(document.root) for document in parsed)
+        return [store.with_identifiers(text, declared) for text, declared in zip(texts, attributes, strict=True)]
 
 
 def _by_saxon(

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from heptox.store.database import Loaded, Store, StoredDocument
     from heptox.store.querying import QueryPlan, plan_query, query, texts
     from heptox.store.reading import ReadDocument, plan_once, projected_once, query_once, read_for_query
-    from heptox.store.xquery import XQuery, clearer_error, evaluate_xquery, external_values, fragment_lacks
+    from heptox.store.xquery import (
+        XQuery,
+        clearer_error,
+        evaluate_xquery,
+        external_values,
+        fragment_lacks,
+        identifying,
+        with_identifiers,
+    )
 
 __all__ = [
     "VALUE_BYTES",
@@ -57,6 +65,7 @@ __all__ = [
     "fragment_lacks",
     "hidden_path",
     "hidden_path_fault",
+    "identifying",
     "interpreted",
     "plan_once",
     "plan_query",
@@ -67,6 +76,7 @@ __all__ = [
     "statements",
     "texts",
     "whole_documents",
+    "with_identifiers",
 ]
 
 __getattr__ = later(
@@ -77,6 +87,14 @@ __getattr__ = later(
         "database": ("Loaded", "Store", "StoredDocument"),
         "querying": ("QueryPlan", "plan_query", "query", "texts"),
         "reading": ("ReadDocument", "plan_once", "projected_once", "query_once", "read_for_query"),
-        "xquery": ("XQuery", "clearer_error", "evaluate_xquery", "external_values", "fragment_lacks"),
+        "xquery": (
+            "XQuery",
+            "clearer_error",
+            "evaluate_xquery",
+            "external_values",
+            "fragment_lacks",
+            "identifying",
+            "with_identifiers",
+        ),
     },
 )

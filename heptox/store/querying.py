@@ -30,6 +30,7 @@ from heptox.store.projection import needed
 from heptox.store.relations import Catalogue
 from heptox.store.sql import Statement, print_statement, subqueries
 from heptox.store.statement import Plan, planned
+from heptox.store.xquery import identifying, with_identifiers
 from heptox.xml import XmlReader
 
 CHECK_SECONDS: Final = 0.05
@@ -155,7 +156,8 @@ def query(
 
 
 def texts(store: Store) -> tuple[str, ...]:
-    """The texts of all documents of a store at one moment, in the order in which they were loaded.
+    """The texts of all documents of a store at one moment, in the order in which they were loaded, with what the schema
+    declares to be identifiers.
 
     Raises :class:`StoreError` (HX6008) where they are too large to be held at once.
     """
@@ -163,7 +165,10 @@ def texts(store: Store) -> tuple[str, ...]:
         if sum(document.length for document in moment.documents) > MOST_IN_MEMORY:
             message = f"the query reads over {MOST_IN_MEMORY:,} bytes of {len(moment.documents)} documents"
             raise StoreError(Fault("HX6008", message, hint="it is no query of the fragment, which is not read whole"))
-        return tuple(moment.text(document.doc, 0, document.length) for document in moment.documents)
+        attributes = identifying(store.catalogue.graph)
+        return tuple(
+            with_identifiers(moment.text(document.doc, 0, document.length), attributes) for document in moment.documents
+        )
 
 
 def _is_one_statement(plan: QueryPlan) -> bool:

@@ -11,7 +11,7 @@ import re
 import resource
 import signal
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from heptox.errors import Fault, GrammarError, HeptoxError, Position, StoreError
 from heptox.grammar import fault_at
+from heptox.schema import AttributeType, SchemaGraph
 from heptox.store.allowance import Allowance
 
 if TYPE_CHECKING:
@@ -95,6 +96,27 @@ def evaluate_xquery(question: XQuery, seconds: float) -> tuple[str, ...]:
         return _engine().answer(question)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def identifying(graph: SchemaGraph) -> list[tuple[str, str, str]]:
+    """The attributes that a schema declares to be identifiers or references, as
+    :func:`heptox.xml.identifying_attributes`."""
+    return [
+        (element.name, attribute.name, attribute.type.value)
+        for element in graph.elements.values()
+        for attribute in element.attributes
+        if attribute.type in (AttributeType.ID, AttributeType.IDREF, AttributeType.IDREFS)
+    ]
+
+
+def with_identifiers(text: str, attributes: Iterable[tuple[str, str, str]]) -> str:
+    """The text of a document in which ``id()`` and ``idref()`` are to find these attributes.
+
+    >>> with_identifiers("<a k='x'/>", [("a", "k", "ID")])
+    "<!DOCTYPE document [<!ATTLIST a k ID #IMPLIED>]><a k='x'/>"
+    """
+    declared = "".join(f"<!ATTLIST {element} {attribute} {kind} #IMPLIED>" for element, attribute, kind in attributes)
+    return f"<!DOCTYPE document [{declared}]>{text}" if declared else text
 
 
 def fragment_lacks(own: GrammarError) -> str:

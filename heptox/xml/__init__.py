@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         unescaped_name,
     )
     from heptox.xml.pieces import PIECE, LiteralSource, Outline, Piece, PieceReader, PieceTooLargeError
-    from heptox.xml.prolog import MOST_PROLOG
+    from heptox.xml.prolog import MOST_PROLOG, identifying_attributes
     from heptox.xml.trees import (
         MOST_ATTRIBUTES,
         PARSING,
@@ -87,6 +87,7 @@ __all__ = [
     "escaped_text",
     "escaped_value",
     "file_name",
+    "identifying_attributes",
     "line_of",
     "name_spellings",
     "parse_document",
@@ -118,7 +119,7 @@ __getattr__ = later(
             "unescaped_name",
         ),
         "pieces": ("PIECE", "LiteralSource", "Outline", "Piece", "PieceReader", "PieceTooLargeError"),
-        "prolog": ("MOST_PROLOG",),
+        "prolog": ("MOST_PROLOG", "identifying_attributes"),
         "trees": (
             "MOST_ATTRIBUTES",
             "PARSING",

@@ -65,6 +65,25 @@ def read_prolog(data: bytes, encoding: str | None, file: str | None) -> Prolog:
     return Prolog(tuple(external), text_of_subset, places[0] if places else None, unreadable)
 
 
+def identifying_attributes(internal_subset: str) -> list[tuple[str, str, str]]:
+    """The attributes that an internal subset declares to be identifiers or references: of which element type, which
+    one, and ``ID``, ``IDREF`` or ``IDREFS``.
+
+    >>> identifying_attributes("<!ATTLIST a k ID #IMPLIED n CDATA #IMPLIED r IDREF #IMPLIED>")
+    [('a', 'k', 'ID'), ('a', 'r', 'IDREF')]
+    """
+    found: list[tuple[str, str, str]] = []
+    parser = expat.ParserCreate()
+
+    def declared(element: str, attribute: str, kind: str, _default: str | None, _required: int) -> None:
+        if kind in ("ID", "IDREF", "IDREFS"):
+            found.append((element, attribute, kind))
+
+    parser.AttlistDeclHandler = declared
+    _scan(parser, f"<!DOCTYPE subset [{internal_subset}]><subset/>".encode(), None)
+    return found
+
+
 def _prolog_parser(encoding: str | None) -> expat.XMLParserType:
     parser = expat.ParserCreate(encoding)
 

@@ -131,8 +131,27 @@ def test_saxon_has_all_documents_as_the_collection(document: Path) -> None:
     assert (ended.code, ended.out, "XPDY0002" in ended.err) == (1, "", True)
 
 
+IDENTIFIED = "<!ATTLIST e k ID #IMPLIED r IDREF #IMPLIED>"
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["internal subset", "schema"])
+def test_saxon_knows_what_is_declared_to_identify(tmp_path: Path, inside: bool) -> None:
+    document, schema = tmp_path / "r.xml", tmp_path / "r.dtd"
+    schema.write_text(f"<!ELEMENT r (e*)> <!ELEMENT e (#PCDATA)> {IDENTIFIED}")
+    subset = f"<!DOCTYPE r [{IDENTIFIED}]>" if inside else ""
+    document.write_text(f'{subset}<r><e k="a">1</e><e k="b" r="a">2</e></r>')
+    options = () if inside else ("--schema", schema)
+    query = 'id("b")/@r/id(.)/string(), idref("a")/../string(@k), count(id("c"))'
+    ended = heptox_ended("eval", query, document, *options)
+    assert (ended.code, ended.out.splitlines()) == (0, ['"1"', '"b"', "0"])
+    ended = heptox_ended("eval", 'collection()/id("a")/string()', document, "--together", *options)
+    assert (ended.code, ended.out) == (0, '"1"\n')
+
+
 def test_a_query_that_needs_no_document() -> None:
-    assert heptox_ended("eval", "1 + 1").out == "2\n"
+    for query, item in (("1 + 1", "2"), ('"a"', '"a"'), ("<a/>", "<a/>")):
+        assert heptox_ended("eval", query).out == f"{item}\n"
+    assert (heptox_ended("eval", "()").code, heptox_ended("eval", "()").out) == (0, "")
     ended = heptox_ended("eval", "//a")
     assert (ended.code, "no document is given" in ended.err) == (2, True)
     ended = heptox_ended("eval", "declare function local:f($n) { local:f($n) }; local:f(1)", "--timeout", "0.2")

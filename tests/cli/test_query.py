@@ -83,6 +83,8 @@ def test_ones_own_peer_answers_any_xquery_over_its_own_documents(hospitals: Netw
     assert lines[3] == f"the answer is complete: {len(ended.out.splitlines())} items"
     assert [line.split("  ")[0] for line in lines[5:]] == [MONTREAL.name]
     assert heptox_ended("query", *at, "--hops", "0", "//Patient ! 1").out == "1\n"
+    joined = "count(//Admission/id(@PatRef)) = count(//Patient[@ID = //Admission/@PatRef]) and exists(//Admission)"
+    assert heptox_ended("query", *at, "--hops", "0", joined).out == "true()\n"
     external = "declare variable $n external; //Patient[Name = $n] ! string(Name)"
     name = json.loads(names[0])
     ended = heptox_ended("query", *at, "--hops", "0", "--bind", f"n={name}", external)
