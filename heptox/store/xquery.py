@@ -319,7 +319,9 @@ def error_of(said: str, question: XQuery) -> HeptoxError:
     if unvalued := _UNVALUED.search(body):
         message = f"XPDY0002: the external variable {unvalued[1]} has no value"
         return GrammarError(fault_at("HX3008", message, question.text, place, "give it one with --bind"))
-    message = _CODE.sub(r"\1: ", body, count=1)
+    message = _CODE.sub(r"\1: ", body, count=1).replace(_BASE, "")
+    if message.startswith("URI scheme "):  # of a collection, of which Saxon says no code
+        message = f"FODC0002: {message}"
     hint = None
     if "has been disallowed" in body or "has been prohibited" in body:
         hint = "a query sees nothing but the documents it is asked about"

@@ -30,6 +30,8 @@ BASE = "http://query.invalid/"
             "q:1:2: HX6017 FONS0004: no",
         ),
         ("a(1)", "Error on line 9 column 1 of BASE:|FOAR0001  zero", "HX6017 FOAR0001: zero"),
+        ("1", "Error on line 1 column 1 of BASE:|FODC0005  URI BASEx.xml no", "q:1:1: HX6017 FODC0005: URI x.xml no"),
+        ("1", "Error on line 1 column 1 of BASE:|URI scheme 'x' no", "q:1:1: HX6017 FODC0002: URI scheme 'x' no"),
     ],
 )
 def test_an_error_of_saxon_keeps_its_code_and_its_place(text: str, said: str, shown: str) -> None:

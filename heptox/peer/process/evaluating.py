@@ -16,21 +16,26 @@ EVALUATING: Final = WorkLimits(processor_seconds=86_400, clock_seconds=86_400.0,
 """What the evaluation of a query may cost: each has a deadline of its own."""
 
 
-async def evaluated(workers: Working, question: XQuery, seconds: float) -> tuple[str, ...]:
+async def evaluated(
+    workers: Working, question: XQuery, seconds: float, *, left: float | None = None
+) -> tuple[str, ...]:
     """The items of a question's answer, by one of the workers for :data:`EVALUATING`.
 
-    Raises as :func:`heptox.store.evaluate_xquery`, and :class:`StoreError`: HX6018 when it takes more than ``seconds``,
-    HX6019 when its process ends, which is for want of memory or of stack.
+    The question may be a part of one that has ``seconds`` in all, of which those are ``left``.
+
+    Raises as :func:`heptox.store.evaluate_xquery`, and :class:`StoreError`: HX6018 when it takes longer, HX6019 when
+    its process ends, which is for want of memory or of stack.
     """
-    with trio.move_on_after(seconds):
+    left = seconds if left is None else left
+    with trio.move_on_after(left):
         try:
-            return await workers.run(evaluate_xquery, question, seconds)
+            return await workers.run(evaluate_xquery, question, left)
         except PeerError:
             most = f"{EVALUATING.memory // 2**30} GB of memory"
             message = f"to evaluate the query takes more than {most}, or it is nested too deeply"
             hint = "ask for less at once"
             raise StoreError(Fault("HX6019", message, file=question.file, hint=hint)) from None
-    message = "to evaluate the query takes longer than it may"
+    message = f"to evaluate the query takes longer than {seconds:g} s"
     raise StoreError(Fault("HX6018", message, file=question.file, hint="--timeout gives it more time"))
 
 
@@ -41,7 +46,7 @@ def evaluated_once(questions: Iterable[XQuery], seconds: float) -> list[str]:
     async def asked() -> list[str]:
         ends = trio.current_time() + seconds
         async with open_workers(EVALUATING, spawned=True) as workers:
-            answers = [await evaluated(workers, each, ends - trio.current_time()) for each in questions]
+            answers = [await evaluated(workers, each, seconds, left=ends - trio.current_time()) for each in questions]
         return [item for answer in answers for item in answer]
 
     async def asked_unless_ended() -> list[str]:

@@ -68,7 +68,7 @@ class OwnEvaluation:
         documents = await trio.to_thread.run_sync(texts, self._store)
         items: dict[str, None] = {}
         for part in replace(question, documents=documents).parts():
-            items |= dict.fromkeys(await evaluated(self.workers, part, ends - trio.current_time()))
+            items |= dict.fromkeys(await evaluated(self.workers, part, seconds, left=ends - trio.current_time()))
         return list(items)
 
     def cancel(self, query: str) -> bool:
