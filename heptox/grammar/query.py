@@ -5,7 +5,7 @@ A position is where a node was written; they take no part in comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -258,13 +258,38 @@ def collections(expression: Expression) -> Iterator[PathExpression]:
 
 
 def absolute_elsewhere(expression: Expression) -> Iterator[PathExpression]:
-    """The absolute paths that a query over the collection has in predicates of other paths: there they begin at the
-    document of the node that the predicate is asked of."""
-    if any(collections(expression)):
-        for path in nodes(expression):
-            if isinstance(path, PathExpression) and path.start != "/":
-                predicates = nodes(tuple(step.predicates for step in path.steps))
-                yield from (each for each in predicates if isinstance(each, PathExpression) and each.start == "/")
+    """The absolute paths in predicates of paths from the collection, also by way of variables: there they begin at the
+    document of the node that the predicate is asked of, and elsewhere at the one that the query is asked of.
+
+    >>> here = PathExpression("/", (Step("child", ("a",)),))
+    >>> asked = PathExpression(COLLECTION, (Step("child", ("b",), (Exists(here, spelled_out=False),)),))
+    >>> list(absolute_elsewhere(asked)) == [here], list(absolute_elsewhere(here))
+    (True, [])
+    """
+    yield from _absolute_elsewhere(expression, {}, elsewhere=False)
+
+
+def _absolute_elsewhere(value: object, variables: Mapping[str, bool], *, elsewhere: bool) -> Iterator[PathExpression]:
+    """As :func:`absolute_elsewhere`; which ``variables`` are, and whether the context node is, of the collection."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from _absolute_elsewhere(part, variables, elsewhere=elsewhere)
+    elif isinstance(value, PathExpression):
+        if value.start == "/" and elsewhere:
+            yield value
+        from_there = variables.get(value.start, elsewhere if value.start == "." else value.start == COLLECTION)
+        predicates = tuple(step.predicates for step in value.steps)
+        yield from _absolute_elsewhere(predicates, variables, elsewhere=from_there)
+    elif isinstance(value, Flwor):
+        bound = dict(variables)
+        for clause in value.clauses:
+            source = clause.source
+            yield from _absolute_elsewhere(source, bound, elsewhere=elsewhere)
+            bound[clause.variable] = bound.get(source.start, source.start == COLLECTION)
+        yield from _absolute_elsewhere((value.where, value.order, value.result), bound, elsewhere=elsewhere)
+    elif isinstance(value, Node):
+        parts: tuple[str, ...] = type(value).__match_args__
+        yield from _absolute_elsewhere(tuple(getattr(value, name) for name in parts), variables, elsewhere=elsewhere)
 
 
 def has_context(expression: Expression) -> bool:

@@ -168,15 +168,15 @@ class AbsentNodes:
             for name, copy in zip(rules, copies, strict=True):
                 for above in demand.chain(name):
                     meeting[above].append(copy)
-            new = {name: [c for c in found if c in copies] for name, found in meeting.items()}
+            new = {name: [c for c in found if c in copies] or found for name, found in meeting.items()}
             image = Image(self.input.mapping, shown, new, {})
-            choices = image.atoms(shown.atoms, Losses())
+            choices, inside = image.atoms(shown.atoms, Losses()), image.inside(Losses())
             glue = glued(self.input.mapping.target, self.input.sources, shown, meeting)
-            if choices is None or glue is None:
+            if choices is None or inside is None or glue is None:
                 continue
-            variables = ordered(
-                {v.name: v for v in (*plain.variables, *(v for c in copies for v in c.variables))}.values()
-            )
+            here = {v.name: v for v in plain.variables}
+            made = {v.name: v for v in (*inside, *(v for c in copies for v in c.variables))}
+            variables = ordered((here | made | here).values())
             body = [atom for copy in copies for atom in copy.conditions]
             body += [
                 tag for name, copy in zip(rules, copies, strict=True) for tag in tags_present(copy, shown.node(name))

@@ -283,17 +283,21 @@ class _Maker:
         return syntax.Comparison(self.pick(OPERATORS), left, right)
 
     def empty(self, bound: Sequence[_Bound]) -> syntax.Condition | None:
-        one = self.pick(bound)
-        leaves = [leaf for leaf in self.single(one) if leaf != one.node]
-        return syntax.Empty(self.relative(one, self.weighted(leaves))) if leaves else None
+        found = self.below(bound)
+        return None if found is None else syntax.Empty(found)
 
     def exists(self, bound: Sequence[_Bound]) -> syntax.Condition | None:
+        found = self.below(bound)
+        return None if found is None else syntax.Exists(found)
+
+    def below(self, bound: Sequence[_Bound]) -> syntax.PathExpression | None:
+        """The path to a node below a variable, or to a leaf of it."""
         one = self.pick(bound)
         below = [stop for stop in self.stops if stop[: len(one.node)] == one.node and stop != one.node]
         leaves = [leaf for leaf in self.single(one) if leaf != one.node]
         if below and (not leaves or self.chance(0.5)):
-            return syntax.Exists(self.relative(one, self.pick(below)))
-        return syntax.Exists(self.relative(one, self.weighted(leaves))) if leaves else None
+            return self.relative(one, self.pick(below))
+        return self.relative(one, self.weighted(leaves)) if leaves else None
 
     # -- items ---------------------------------------------------------------------------------------------------
 

@@ -708,6 +708,10 @@ class QueryMaker:
         return None if left is None or right is None else f"{left} {self.operator()} {right}"
 
     def empty(self, variable: _Bound) -> str | None:
+        if self.chance(0.4) and (below := self.below(variable)):
+            with_value = self.chance(0.3) and self.single(_Bound(".", below))
+            predicate = f"[{self.random.choice(with_value)} = '{self.random.choice('12xv')}']" if with_value else ""
+            return f"empty({_relative(variable.name + self.steps(below, len(variable.node)))}{predicate})"
         options = self.single(variable)
         if not options:
             return None
@@ -736,13 +740,17 @@ class QueryMaker:
         return f"empty({copy})" if kind < 0.5 else f"exists({copy}{self.random.choice(('', '/h', '//h'))})"
 
     def exists(self, variable: _Bound) -> str | None:
-        if self.tree.is_element(variable.node) and self.chance(0.4):
-            below = [path for path in self.tree.walk(variable.node) if path != variable.node]
-            if below:
-                path = self.random.choice(below)
-                return f"exists({_relative(variable.name + self.steps(path, len(variable.node)))})"
+        if self.chance(0.4) and (below := self.below(variable)):
+            return f"exists({_relative(variable.name + self.steps(below, len(variable.node)))})"
         option = self.operand(variable)
         return None if option is None or option.startswith("data(") else f"exists({option})"
+
+    def below(self, variable: _Bound) -> Path | None:
+        """A node or leaf below a variable."""
+        if not self.tree.is_element(variable.node):
+            return None
+        found = [path for path in self.tree.walk(variable.node) if path != variable.node]
+        return self.random.choice(found) if found else None
 
     def with_text(self, variable: _Bound) -> str | None:
         left = self.operand(variable)
