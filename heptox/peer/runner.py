@@ -12,6 +12,7 @@ import secrets
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Final, Protocol
@@ -22,6 +23,7 @@ from heptox.errors import Fault, HeptoxError, PeerError
 from heptox.peer.feed.feeding import Feeding
 from heptox.peer.process.machine import MachineLoop
 from heptox.peer.process.supervision import contained, supervised
+from heptox.peer.query.arrivals import encoded_ending
 from heptox.peer.query.events import (
     Acquainted,
     Arrived,
@@ -61,6 +63,8 @@ _log = logging.getLogger(__name__)
 
 SILENCE: Final = 10.0
 """Seconds that a neighbour may take for the first message on a stream."""
+AT_ONCE: Final = 256
+"""Items, or lines and losses of a receipt, that the loop looks at in one step; our messages have no more items."""
 DELIVERY: Final = 256 * 1024
 """Characters of items that may wait for the own user, with :data:`ITEM_COST` for each."""
 
@@ -257,12 +261,18 @@ class Runner:
 
     async def _end(self, exchange: Exchange, stream: Stream, message: End | Error) -> None:
         """Say the last to an asker, once it is in the books; nothing else is said on the stream meanwhile."""
+        data: bytes | None = None
+        if isinstance(message, End):
+            is_long = sum(1 + len(line.losses) for line in message.receipt) > AT_ONCE
+            message, data = (
+                await trio.to_thread.run_sync(encoded_ending, message) if is_long else encoded_ending(message)
+            )
         try:
             await self.witness.ended(exchange, message)
         except PeerError as error:
-            message = _failure(message.query, error)
+            message, data = _failure(message.query, error), None
         try:
-            stream.post(message)
+            stream.post(message, data)
         except PeerError:
             stream.abort()
 
@@ -387,10 +397,21 @@ class Runner:
                 stream.abort()
                 await self._lose(Lost(exchange, "a message came that is not expected here", Status.FAILED))
                 return
-            if not isinstance(message, Answers):
-                del self._streams[exchange]
             self.witness.received(exchange, message)
+            if isinstance(message, Answers):
+                await self._take(exchange, message)
+                continue
+            del self._streams[exchange]
             await self._step(Received(exchange, message))
+
+    async def _take(self, exchange: Exchange, message: Answers) -> None:
+        """Hand in items, a few at a time where they are many: others are served in between."""
+        await self._step(Received(exchange, replace(message, items=message.items[:AT_ONCE])))
+        for first in range(AT_ONCE, len(message.items), AT_ONCE):
+            await trio.lowlevel.checkpoint()
+            if exchange not in self._streams:
+                return
+            await self._step(Received(exchange, replace(message, items=message.items[first : first + AT_ONCE])))
 
     async def _lose(self, event: Lost) -> None:
         self.witness.lost(event.exchange, event)

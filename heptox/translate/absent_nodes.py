@@ -27,11 +27,11 @@ from heptox.pattern import (
 )
 from heptox.schema import Path
 from heptox.translate.arrows import each_line
-from heptox.translate.copies import Copy, Glue, all_modes, copy_rule, glued, refuse_absence, tags_present
+from heptox.translate.copies import Copy, Glue, Needs, all_modes, copy_rule, glued, refuse_absence, tags_present
 from heptox.translate.demand import Demand, MissingLeaf, lowest_variables
 from heptox.translate.existence import Existence
 from heptox.translate.image import Image, Losses
-from heptox.translate.knowledge import makers
+from heptox.translate.knowledge import makers, supplied
 from heptox.translate.negation import negation
 from heptox.translate.rule_copies import RuleCopies
 from heptox.translate.surrogates import is_argument
@@ -157,11 +157,9 @@ class AbsentNodes:
         demand = Demand.of(shown, self.input.mapping)
         met = {variable.name: 1 + (variable.name in by_variable) for variable in shown.variables}
         options = [
-            [
-                copy_rule(rule, f"n{number}", modes, shown.roots[name])
-                for modes in all_modes(rule, self.rules.needs(demand, rule, name, None, set(), met))
-            ]
+            [copy_rule(rule, f"n{number}", modes, shown.roots[name]) for modes in all_modes(rule, needs)]
             for number, (name, rule) in enumerate(rules.items(), start=1)
+            for needs in [self._needs(demand, name, rule, outer, met)]
         ]
         for copies in product(*options):
             meeting = {v.name: [*by_variable.get(v.name, ())[:1]] for v in shown.variables}
@@ -186,6 +184,17 @@ class AbsentNodes:
             for conditions in choices:
                 atoms = plain.atoms | frozenset((*body, *conditions, *glue.atoms))
                 yield Member(variables, atoms, plain.template), glue.same
+
+    def _needs(
+        self, demand: Demand, name: str, rule: Rule, outer: Table[Term, Term | None], met: Table[str, int]
+    ) -> Needs:
+        """What is asked of a rule: also what is only compared with the outside."""
+        needs = self.rules.needs(demand, rule, name, None, set(), met)
+        for term in outer:
+            if term.variable in demand.chain(name):
+                origin = supplied(rule.at(demand.member.node(term.variable)), term.path)
+                needs.asked.update((origin,) if origin is not None else ())
+        return needs
 
     def _same(self, inner: Term | None, outer: Term | None, nodes: Table[str, Path]) -> Iterator[Atom]:
         """That two terms have the same value, or both have none: equality, where they always have one."""

@@ -18,12 +18,13 @@ from heptox.peer import PeerFolder, Standing, SubscriptionEntry, SubscriptionsRe
 from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.record.stalls import STALL
 from heptox.peer.wire.mapping_requests import PROTOCOL as MAPPING
-from heptox.peer.wire.messages import End
+from heptox.peer.wire.messages import Answers, End, Error, Hop, Query, ReceiptLine, Status
 from heptox.peer.wire.offers import PROTOCOL
+from heptox.peer.wire.stream import MessageStream
 from heptox.xml import MOST_ATTRIBUTES
 from tests.hostile.attacks import Bounds, Friend, no_harm
 from tests.hostile.test_offers import boston_peer, run, stranger
-from tests.peer.daemons import Daemon, acquaint, daemon, hospital_peer, wait_until
+from tests.peer.daemons import Daemon, acquaint, ask, daemon, hospital_peer, wait_until
 from tests.peer.hostile import hostile
 
 MEGABYTE: Final = 2**20
@@ -190,3 +191,52 @@ def test_costly_queries_of_one_neighbour_cost_others_nothing_and_itself_its_budg
     bounds = Bounds(step=STEP, growth=GROWTH)
     with no_harm(attacked, query=NARROW, bounds=bounds, friend=Friend(seeds[1], schema)):
         run(attack)
+
+
+# -- answers ---------------------------------------------------------------------------------------------------------
+
+MANY_ITEMS: Final = 400_000
+MANY_LINES: Final = 3990
+
+
+def very_many(query: Query) -> tuple[Answers, End]:
+    """Items that are short, and a receipt that has as many lines as it may."""
+    items = tuple(map(str, range(MANY_ITEMS)))
+    own = ReceiptLine(query.path, Status.ANSWERED, MANY_ITEMS)
+    behind = (
+        ReceiptLine((*query.path, Hop(f"peer {number}", "behind")), Status.FAILED, 0, ("a",) * 60)
+        for number in range(MANY_LINES)
+    )
+    return Answers(query.query, query.path, items), End(query.query, (own, *behind))
+
+
+def test_answers_and_receipts_that_are_very_long_are_taken_a_little_at_a_time(pair: tuple[Daemon, Daemon]) -> None:
+    """By an acquaintance that is asked, for the own user and for another acquaintance."""
+    attacked, schema = pair[0], schema_key(PeerFolder.open(pair[0].folder).schema())
+    seeds = b"mallory" + bytes(25), b"asking" + bytes(26)
+    came = list[int]()
+
+    async def become_acquainted() -> None:
+        for seed in seeds:
+            async with stranger(attacked, seed) as made:
+                assert (await made.make(made.offer(name=seed[:6].decode()))).standing is Standing.AGREED
+
+    async def answer(stream: MessageStream, query: Query) -> None:
+        for message in very_many(query):
+            stream.post(message)
+        await stream.close()
+
+    async def attack() -> None:
+        async with hostile(0, answer, seed=seeds[0]) as answering, hostile(0, seed=seeds[1]) as asking:
+            await answering.reach(attacked.address)
+            peer = await asking.reach(attacked.address)
+            items, _ = await trio.to_thread.run_sync(lambda: ask(attacked.folder, QUERY, hops=2))
+            came.append(len(items))
+            *answers, end = await asking.ask(asking.query(peer, QUERY, schema, hops=2, budget=2**26))
+            came.append(sum(len(one.items) for one in answers if isinstance(one, Answers)))
+            assert isinstance(end, End | Error)
+
+    run(become_acquainted)
+    with no_harm(attacked, query=QUERY, bounds=Bounds(step=STEP, growth=GROWTH)):
+        run(attack)
+    assert min(came) > MANY_ITEMS / 2

@@ -6,6 +6,7 @@ One is an arrival: of a query id, along one path. The own user's arrives from no
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -103,12 +104,20 @@ class Arrival:
 
 
 def ending(query: str, lines: tuple[ReceiptLine, ...], limits: Limits) -> End | Error:
-    """The receipt as a message; too long to send it is an error, for no line may get lost silently."""
-    if len(lines) <= limits.lines:
-        for receipt in (lines, tuple(replace(line, text="") for line in lines)):
-            try:
-                encode(End(query, receipt))
-            except PeerError:
-                continue
-            return End(query, receipt)
+    """The receipt as a message, or an error where it has too many lines: none may get lost silently."""
+    return End(query, lines) if len(lines) <= limits.lines else _too_long(query, lines)
+
+
+def encoded_ending(ending: End) -> tuple[End | Error, bytes]:
+    """A receipt as it is sent: without the texts of translations where these are too much for a message, and an error
+    where the rest is, too. Long ones take some time."""
+    for receipt in (ending.receipt, tuple(replace(line, text="") for line in ending.receipt)):
+        fitting = End(ending.query, receipt)
+        with suppress(PeerError):
+            return fitting, encode(fitting)
+    error = _too_long(ending.query, ending.receipt)
+    return error, encode(error)
+
+
+def _too_long(query: str, lines: tuple[ReceiptLine, ...]) -> Error:
     return Error(query, Status.FAILED, f"its receipt of {len(lines)} lines is too long to be sent")

@@ -275,8 +275,8 @@ class MessageStream(_OpenStream[Message]):
         self._unread: PeerError | None = None
         super().__init__(neighbour, stream, limits, nursery, on_close)
 
-    def post(self, message: Message) -> None:
-        data = encode(message)
+    def post(self, message: Message, data: bytes | None = None) -> None:
+        data = encode(message) if data is None else data
         if self._closing or self._closed.is_set():
             return
         if isinstance(message, End | Error | Cancel):

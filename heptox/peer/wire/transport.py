@@ -61,8 +61,9 @@ class Stream(Protocol):
         """Who is at the other end, as the transport has authenticated it."""
         ...
 
-    def post(self, message: Message) -> None:
-        """Queue a message; never waits. What is posted to a stream that is closed or lost is dropped.
+    def post(self, message: Message, data: bytes | None = None) -> None:
+        """Queue a message; never waits. What is posted to a stream that is closed or lost is dropped. ``data`` is the
+        message encoded, where that was done before.
 
         Raises :class:`PeerError` (HX7002, HX7004) when the message cannot be encoded; the stream is as before.
         """
