@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -152,13 +151,15 @@ class Kept(NamedTuple):
 class Page:
     """Some documents of the feed, by position: all that are kept up to ``position``.
 
-    ``missing`` counts those up to there that are not kept any more; ``last`` is the digest of the one at ``position``.
+    ``missing`` counts those up to there that are not kept any more, ``withheld`` are the positions of those that are
+    not to be served; ``last`` is the digest of the one at ``position``.
     """
 
     documents: tuple[Kept, ...]
     position: int
     missing: int = 0
     last: bytes = b""
+    withheld: tuple[int, ...] = ()
 
 
 def _now() -> int:
@@ -285,12 +286,18 @@ class FeedLog:
         raise LookupError(position)
 
     def fetch(
-        self, since: int, upto: int, limit_documents: int = PAGE_DOCUMENTS, limit_bytes: int = PAGE_BYTES
+        self,
+        since: int,
+        upto: int,
+        limit_documents: int = PAGE_DOCUMENTS,
+        limit_bytes: int = PAGE_BYTES,
+        withholds: Callable[[int, bytes], bool] = lambda _, __: False,
     ) -> Page:
         """The first documents after the position ``since`` and up to ``upto``; at least one if there is one.
 
         More than one only within both limits, the second one bytes of data. The next page is asked for since the
-        position of this one; when that is ``upto``, or that of the last document, there is none.
+        position of this one; when that is ``upto``, or that of the last document, there is none. ``withholds`` tells,
+        by position and data, what is not to be served: where a page ends tells nothing of how long that is.
         """
         with self._database.reading() as reader:
             feed = _Feed.of(reader)
@@ -298,9 +305,21 @@ class FeedLog:
             if since >= upto:
                 return Page((), since)
             begin = max(since, min(feed.gone, upto))
-            end = _page_end(reader, begin, upto, max(limit_documents, 1), limit_bytes)
-            documents = tuple(map(Kept._make, reader.execute(_FETCH, (begin, end))))
-            return Page(documents, end, begin - since, _digest(reader, end))
+            documents, withheld, size = list[Kept](), list[int](), 0
+            limit = max(limit_documents, 1)
+            rows = reader.execute(_FETCH, (begin, upto, limit))
+            for kept in map(Kept._make, rows):
+                if withholds(kept.position, kept.data):
+                    withheld.append(kept.position)
+                    continue
+                size += len(kept.data)
+                if documents and size > limit_bytes:
+                    upto = kept.position - 1
+                    break
+                documents.append(kept)
+            rows.close()
+            end = min(upto, begin + limit)
+            return Page(tuple(documents), end, begin - since, _digest(reader, end), tuple(withheld))
 
     @property
     def announced(self) -> bool:
@@ -456,14 +475,6 @@ def _forget(connection: sqlite3.Connection, feed: _Feed, retention: FeedRetentio
     connection.execute("UPDATE feed SET position = ?, gone = ?, bytes = ?", (position, gone, size))
 
 
-def _page_end(connection: sqlite3.Connection, begin: int, upto: int, documents: int, size: int) -> int:
-    """The position of the last document of a page; data that is not in it is not read."""
-    query = "SELECT length(data) FROM document WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
-    sizes = [row[0] for row in connection.execute(query, (begin, upto, documents))]
-    fitting = sum(1 for _ in takewhile(lambda total: total <= size, accumulate(sizes)))
-    return begin + max(fitting, min(len(sizes), 1))
-
-
 class _Confirmed(NamedTuple):
     """After which position a subscriber may have documents, and when it was seen."""
 
@@ -587,7 +598,7 @@ _FETCH: Final = """
     SELECT document.position, name, id, data, ifnull(before.digest, x''), ifnull(signed.signature, x'') FROM document
     LEFT JOIN signed ON signed.position = document.position
     LEFT JOIN signed AS before ON before.position = document.position - 1
-    WHERE document.position > ? AND document.position <= ? ORDER BY document.position
+    WHERE document.position > ? AND document.position <= ? ORDER BY document.position LIMIT ?
 """
 _CHECKS: Final = {
     "positions are left out (gone, position, found)": """

@@ -194,6 +194,23 @@ def test_pages_lead_to_the_end(log: FeedLog) -> None:
     assert pages == [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10]]
 
 
+def test_where_a_page_ends_tells_nothing_of_how_long_is_what_is_withheld(log: FeedLog) -> None:
+    for number, size in enumerate((10, 10, 1000, 10, 10), 1):
+        log.append(f"{number}.xml", f"{number}", b"x" * size)
+
+    def pages(limit_documents: int, limit_bytes: int) -> list[tuple[list[int], tuple[int, ...], int]]:
+        since, found = 0, []
+        while since < 5:
+            page = log.fetch(since, 5, limit_documents, limit_bytes, lambda _, data: len(data) == 1000)
+            found.append(([one.position for one in page.documents], page.withheld, page.position))
+            since = page.position
+        return found
+
+    assert pages(64, 30) == [([1, 2, 4], (3,), 4), ([5], (), 5)]
+    assert pages(3, 1000) == [([1, 2], (3,), 3), ([4, 5], (), 5)]
+    assert pages(1, 1000) == [([1], (), 1), ([2], (), 2), ([], (3,), 3), ([4], (), 4), ([5], (), 5)]
+
+
 def test_limits_may_be_reached(file: Path) -> None:
     with FeedLog(file, FeedRetention(documents=3, bytes=30)) as log:
         published(log, 3, size=10)

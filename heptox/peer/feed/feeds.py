@@ -323,12 +323,10 @@ class Feeds:
         log, publisher = self._publisher.log, self._publisher
         since = log.confirm(wanted.route[0], wanted.route[-1], wanted.upto)
         since = wanted.since if self._gives_history else min(max(wanted.since, since), wanted.upto)
-        page = log.fetch(since, wanted.upto)
-        published = (one.of(self._peer, log.feed) for one in page.documents)
-        found = [one for one in published if one.sequence not in wanted.has]
+        page = log.fetch(since, wanted.upto, withholds=publisher.withholds)
+        documents = wanted_of(wanted, [one.of(self._peer, log.feed) for one in page.documents])
         # Whatever is wanted: whether what is hidden matches that is nothing to be counted.
-        withheld = tuple(one.sequence for one in found if publisher.withholds(one.sequence, one.data))
-        documents = wanted_of(wanted, [one for one in found if one.sequence not in withheld])
+        withheld = tuple(position for position in page.withheld if position not in wanted.has)
         earlier = since - wanted.since
         return Fetched(wanted.task, documents, page.position, page.missing, withheld, earlier, page.last)
 
