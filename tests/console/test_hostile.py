@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Final
@@ -34,14 +34,21 @@ MARKUP: Final = [
     "constructor",
 ]
 """What would run, or be something else than text, if it were taken for markup or a name of the program."""
-UNSEEN: Final = ["left\u202eright\u2066", "bell\x07 escape\x1b[31m next\x85", "zero\u200bwidth\ufeff", "half\ud800"]
+UNSEEN: Final = [
+    "left\u202eright\u2066",
+    "bell\x07 escape\x1b[31m next\x85",
+    "zero\u200bwidth\ufeff",
+    "half\ud800",
+    "tag\U000e0041 filler\u3164 blank\u2800 none\u034f",
+]
 """What would turn the direction of what follows, or cannot be seen."""
 LONG: Final = "l" + "o" * 9_998 + "g"
 HOSTILE: Final = [*MARKUP, *UNSEEN, LONG]
 XML: Final = [text for text in HOSTILE if not re.search("[\x00-\x08\x0b-\x1f\ud800-\udfff]", text)]
 """Those that can stand in a document."""
 _NUMBERED: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+    "\u034f\u2800\u3164\U000e0000-\U000e007f]"
 )
 ELEMENTS: Final = (
     "img:not(.cm-widgetBuffer), script, iframe, object, embed, style, "
@@ -123,9 +130,11 @@ def fault(text: str) -> dict[str, Any]:
     return {"code": "HX3001", "message": text, "position": place, "excerpt": text, "hint": text, "file": text}
 
 
-def answer(route: Route) -> None:
-    """What is under way, or an answer."""
-    lines = [*items(), {"receipt": receipt()}] if route.request.method == "POST" else [{"own": [], "neighbours": []}]
+def answer(route: Route, *, found: Sequence[dict[str, Any]] = ()) -> None:
+    """What is under way, or an answer: hostile items, unless others are found."""
+    lines = [*(found or items()), {"receipt": receipt()}]
+    if route.request.method != "POST":
+        lines = [{"own": [], "neighbours": []}]
     body = "".join(f"{json.dumps(line)}\n" for line in lines)
     route.fulfill(content_type="application/x-ndjson", body=body)
 
@@ -149,6 +158,18 @@ def test_hostile_answers_are_text_in_the_table_and_in_the_xml(page: Page) -> Non
         expect(region).to_contain_text(begins)
         expect_harmless(page)
         page.get_by_role("radio", name="XML").check()
+
+
+def test_an_item_that_is_very_large_is_shown_as_its_text_and_downloaded_as_it_is(page: Page) -> None:
+    large = f"<a>{'<b/>' * 100_000}</a>"
+    page.route("**/queries", lambda route: answer(route, found=[item("x", 0, large)]))
+    ask(page, "//a")
+    for name in ("Answers as a table", "Answers as XML"):
+        expect(page.get_by_role("region", name=name)).to_contain_text("<a><b/><b/>")
+        page.get_by_role("radio", name="XML").check()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    assert large in download.value.path().read_text(encoding="utf-8")
 
 
 def test_the_document_of_hostile_answers_is_well_formed(page: Page) -> None:
@@ -379,7 +400,7 @@ def posted(folder: Path, path: str, value: Any) -> None:
 def test_a_document_full_of_markup_is_shown_as_it_is(montreal: Daemon, console: Opening) -> None:
     with document_loading(montreal.folder) as loader:
         loader.load("hostile.xml", hostile_document())
-    with console(montreal.folder, "Ask", viewport={"width": 1000, "height": 2000}) as page:
+    with console(montreal.folder, "Ask", viewport={"width": 1000, "height": 2200}) as page:
         ask(page, "//Patient/Name")
         region = page.get_by_role("region", name="Answers as a table")
         expect_shown(region, *XML)

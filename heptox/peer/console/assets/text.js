@@ -1,8 +1,12 @@
 // Texts of others, as they are: what cannot be seen, or turns the direction of what follows, is shown by its number.
 import { html } from "./libraries.js";
 
-/** Controls, marks of direction, blanks without width, halves of characters. */
-const UNSEEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
+/**
+ * Controls, marks of direction, blanks without width or with one, tags, halves of characters. Joiners and selectors of
+ * variants are not among them, which names in some scripts, and emoji, are written with.
+ */
+const UNSEEN =
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e00ff}\u{e01f0}-\u{e0fff}]|\p{Cs}/gu;
 
 /** How an unseen character is written. @param {string} character */
 const numbered = (character) => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;

@@ -1,6 +1,6 @@
 // An answer as it comes: its items, its columns, and its receipt.
 import { signal } from "../libraries.js";
-import { elementOf, leavesOf } from "./items.js";
+import { leavesOf, shownElement } from "./items.js";
 
 /**
  * @typedef {import("./origins.js").Origin} Origin
@@ -47,7 +47,7 @@ export class Answer {
 
   /** @param {{item: string, origin: Origin, repeated: boolean}} line */
   take({ item, origin, repeated }) {
-    const element = elementOf(item);
+    const element = shownElement(item);
     /** @type {Map<string, string>} */
     const cells = new Map();
     let before = -1;

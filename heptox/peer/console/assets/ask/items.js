@@ -24,6 +24,9 @@ const DEEPEST = 200;
 /** Characters of a value in one line, where items are written as XML. */
 const WIDEST = 1000;
 
+/** Characters of an item that is looked into to be shown: a longer one is shown as its text, and the page stays quick. */
+const LONGEST = 200_000;
+
 /** Where an item is no XML. */
 class Unread extends Error {}
 
@@ -59,6 +62,9 @@ export function elementOf(item) {
     throw error;
   }
 }
+
+/** As elementOf, to be shown. @param {string} item @returns {Element | null} */
+export const shownElement = (item) => (item.length > LONGEST ? null : elementOf(item));
 
 /** @param {string} item @returns {Element} */
 function read(item) {
@@ -145,7 +151,7 @@ function gather(element, path, leaves) {
 
 /** An item in lines as people write XML; white space between elements is theirs to give. @param {string} item @returns {Line[]} */
 export function linesOf(item) {
-  const element = elementOf(item);
+  const element = shownElement(item);
   /** @type {Line[]} */
   const lines = [];
   if (element) write(element, "", lines);
@@ -213,7 +219,7 @@ export const written = (text) => escaped(text.replace(new RegExp(NO_CHARACTER.so
 export function documentOf(rows, query) {
   const answers = rows.map(({ item, origin, repeated, element }) => {
     const from = `peer="${written(origin.peer)}" path="${written(origin.path.join(" > "))}"`;
-    return `  <item ${from}${repeated ? " repeated=\"true\"" : ""}>${element ? item : written(item)}</item>\n`;
+    return `  <item ${from}${repeated ? " repeated=\"true\"" : ""}>${element ?? elementOf(item) ? item : written(item)}</item>\n`;
   });
   return `<?xml version="1.0" encoding="UTF-8"?>\n<answer query="${written(query)}">\n${answers.join("")}</answer>\n`;
 }
