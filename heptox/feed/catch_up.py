@@ -44,7 +44,7 @@ class Recovery:
         self._links = links
         self._routes = routes.table
         self._subscriptions = subscriptions
-        self._questions = Questions()
+        self._questions = Questions(links)
         self.receptions = Receptions(routes.table, subscriptions)
         self.replays = Replays(routes.own)
         self._last_number = 0

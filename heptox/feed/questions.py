@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 from heptox import matching
 from heptox.errors import HeptoxError
 from heptox.feed.events import Fetch
+from heptox.feed.links import Links
 from heptox.feed.messages import MOST_WANTED, CatchUp, CaughtUp, FeedDocument, PeerId, Replay
 from heptox.feed.table import MOST_DECIDED, Entry
 from heptox.grammar import parse_subscription
@@ -22,7 +23,8 @@ from heptox.matching import Matcher
 from heptox.routing import CoveringIndex
 
 MOST_OPEN: Final = 1000
-"""Questions of one neighbour that are audited at a time; the oldest are not any more where there are others."""
+"""Questions of one neighbour that are audited at a time; the oldest are not any more where there are others. Nobody is
+blamed then for an answer that does not fit one of the others: it may be to one of those."""
 MOST_READ: Final = 128 * 1024
 """Characters of the subscriptions in a question that a publisher reads, at most, which takes about half a second for
 each page of documents: a question with more is answered with all."""
@@ -80,18 +82,22 @@ def _matcher(wants: tuple[str, ...]) -> Matcher:
 
 @dataclass(slots=True)
 class _Open:
-    """A question that was passed on to ``neighbour``; ``came``: the positions of the documents that it has sent."""
+    """A question that was passed on to ``neighbour``; ``came``: the positions of the documents that it has sent. The
+    link ``is_lost`` on which it was asked: what is answered goes nowhere, but its number is used until then."""
 
     neighbour: PeerId
     digest: bytes
     came: set[int] = field(default_factory=set)
+    is_lost: bool = False
 
 
 class Questions:
-    """Those that one peer has passed on."""
+    """Those that one peer has passed on; ``links`` are the neighbours that there is a link to."""
 
-    def __init__(self) -> None:
+    def __init__(self, links: Links) -> None:
+        self._links = links
         self._open: dict[PeerId, dict[_Key, _Open]] = {}
+        self._dropped: set[tuple[PeerId, PeerId]] = set()  # who asked, and who may still answer
         self._unanswered: dict[tuple[PeerId, PeerId], list[float]] = {}
 
     def pass_on(self, question: CatchUp, neighbour: PeerId, now: float) -> bool:
@@ -103,7 +109,8 @@ class Questions:
             return False
         some[key] = _Open(neighbour, question.digest)
         if len(some) > MOST_OPEN:
-            del some[next(iter(some))]
+            dropped = some.pop(next(iter(some)))
+            self._dropped.add((question.route[-1], dropped.neighbour))
         times = self._unanswered.setdefault((neighbour, question.publisher), [])
         if len(times) < SILENT_QUESTIONS and (not times or now - times[-1] >= SILENT_AFTER):
             times.append(now)
@@ -117,23 +124,26 @@ class Questions:
     def came(self, neighbour: PeerId, message: Replay) -> bool:
         """Whether a document that is on its way through here was asked for, of this neighbour."""
         found = self._find(message.document.publisher, message)
-        if found is None or found.neighbour != neighbour:
+        if found is None or found.neighbour != neighbour or found.is_lost:
             return False
         found.came.add(message.document.sequence)
         return True
 
     def answered(self, neighbour: PeerId, message: CaughtUp) -> bool:
-        """Whether an answer that is on its way through here was asked for, of this neighbour."""
+        """Whether an answer that is on its way through here was asked for, of this neighbour, and is still awaited."""
         found = self._find(message.publisher, message)
         if found is None or found.neighbour != neighbour:
             return False
         self._unanswered.pop((neighbour, message.publisher), None)
-        return True
+        if found.is_lost:
+            self._take(message)
+            return False
+        is_dropped = (message.route[-2], neighbour) in self._dropped
+        return not (is_dropped and untrue(message, found.digest, found.came))
 
     def close(self, message: CaughtUp) -> str | None:
         """What is wrong with an answer to an open question, if something is; it is open no more."""
-        some = self._open[message.route[-2]]
-        found = some.pop((message.publisher, message.route[:-1], message.request))
+        found = self._take(message)
         return untrue(message, found.digest, found.came)
 
     def withdrawn(self, neighbour: PeerId, publisher: PeerId) -> None:
@@ -141,10 +151,21 @@ class Questions:
         self._unanswered.pop((neighbour, publisher), None)
 
     def lose(self, neighbour: PeerId) -> None:
-        """There is no link to a neighbour any more."""
-        self._open.pop(neighbour, None)
+        """There is no link to a neighbour any more: what it has asked may still be answered, and nothing that it was
+        asked."""
+        for one in self._open.get(neighbour, {}).values():
+            one.is_lost, one.came = True, set()
+        for asker, some in tuple(self._open.items()):
+            kept = {key: one for key, one in some.items() if not one.is_lost or one.neighbour in self._links}
+            self._open[asker] = kept
+            if not kept:
+                del self._open[asker]
+        self._dropped = {one for one in self._dropped if one[1] != neighbour}
         for key in [key for key in self._unanswered if key[0] == neighbour]:
             del self._unanswered[key]
+
+    def _take(self, message: CaughtUp) -> _Open:
+        return self._open[message.route[-2]].pop((message.publisher, message.route[:-1], message.request))
 
     def _find(self, publisher: PeerId, message: Replay | CaughtUp) -> _Open | None:
         route = message.route[:-1]

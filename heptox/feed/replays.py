@@ -87,6 +87,7 @@ class Replays:
     def lose(self, neighbour: PeerId) -> None:
         """There is no link to a neighbour any more."""
         self._fetching = {task: one for task, one in self._fetching.items() if one[0].route[-1] != neighbour}
+        self._replies = {task: one for task, one in self._replies.items() if one.asked.route[-1] != neighbour}
 
     def _is_confirmed(self, asked: CatchUp, now: float) -> bool:
         """Whether it was on the disk lately that a subscriber was confirmed."""

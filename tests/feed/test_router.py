@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from sys import getsizeof
-from typing import Any
 
 import pytest
 
 from heptox.feed import (
     ANYTHING,
     MOST_HOPS,
-    Acquaintances,
     Agreed,
     Announce,
     Break,
     Budget,
     CatchUp,
     CaughtUp,
-    Distrusted,
     Event,
     Explained,
     FeedDocument,
@@ -28,7 +25,6 @@ from heptox.feed import (
     Hello,
     Instruction,
     Keep,
-    KeepDistrusted,
     LinkDown,
     LinkUp,
     Message,
@@ -58,7 +54,7 @@ from heptox.feed import (
 )
 from heptox.feed.catch_up import MISSING
 from heptox.feed.holding import advertisement_bytes, announcement_bytes
-from heptox.feed.questions import MOST_READ, SILENT_AFTER, SILENT_QUESTIONS
+from heptox.feed.questions import MOST_READ
 from heptox.feed.receiving import AUDITED_EVERY, PATIENCE
 from heptox.feed.route_table import HOLD
 from heptox.grammar import parse_subscription
@@ -130,6 +126,10 @@ def answered(asked: CatchUp, position: int, sent: tuple[int, ...] = (), *, missi
 
 def notes(instructions: Iterable[Instruction]) -> list[Note]:
     return [one for one in instructions if isinstance(one, Note)]
+
+
+def distrusted(broker: Broker) -> list[tuple[str, str]]:
+    return [(one.neighbour, one.publisher) for one in broker.router.suspicions if one.distrusted]
 
 
 def live() -> Broker:
@@ -385,6 +385,15 @@ def test_nothing_is_confirmed_or_sent_before_that_is_on_the_disk() -> None:
     assert broker.does(NotFetched(3)) == broker.does(Recorded(3)) == ()
 
 
+def test_what_was_asked_on_a_link_that_has_ended_is_not_answered_on_another_one() -> None:
+    broker = publishing()
+    broker.does(Published(document(1, publisher="me")))
+    broker.hears("q", CatchUp("me", "feed", 0, 5, ("s", "q"), ("//item",)))
+    assert isinstance(broker.does(Fetched(1, (document(1, publisher="me"),), 1))[0], Record)
+    broker.reconnects("q")
+    assert broker.does(Recorded(1)) == ()
+
+
 def test_what_is_withheld_is_counted_with_what_is_missing() -> None:
     broker = publishing()
     for sequence in range(1, 8):
@@ -564,75 +573,6 @@ def test_only_publishers_that_may_publish_it_confirm_a_subscription() -> None:
     assert broker.router.unconfirmed(1) == ()
     broker.does(Unsubscribed(1))
     assert [seen.interested for seen in broker.router.publishers] == [0]
-
-
-# -- who passes questions on -------------------------------------------------------------------------------------------
-
-
-def relaying() -> tuple[Broker, CatchUp]:
-    """A broker that has passed on a question of ``s``, which has come through ``q``."""
-    broker = Broker("p", "q", "o")
-    broker.hears("p", announce("p"))
-    broker.hears("q", announce("q", "me", "p"))
-    asked = CatchUp("p", "feed", 0, 5, ("s", "q"), ("//item",))
-    assert sent(broker.hears("q", asked), "p") == [replace(asked, route=("s", "q", "me"))]
-    return broker, asked
-
-
-def distrusted(broker: Broker) -> list[tuple[str, str]]:
-    return [(one.neighbour, one.publisher) for one in broker.router.suspicions if one.distrusted]
-
-
-def test_an_answer_is_passed_on_with_all_that_was_sent_for_it() -> None:
-    broker, asked = relaying()
-    route = ("s", "q", "me")
-    replay, answer = Replay(document(1), 5, route), replace(answered(asked, 1, (1,)), route=route)
-    assert broker.hears("o", replay) == broker.hears("o", answer) == (), "which was not asked"
-    assert sent(broker.hears("p", replay), "q") == [replace(replay, route=asked.route)]
-    assert sent(broker.hears("p", answer), "q") == [replace(answer, route=asked.route)]
-    assert broker.hears("p", answer) == broker.hears("p", replay) == (), "it is answered"
-    assert distrusted(broker) == []
-
-
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [({"sent": (1, 2)}, "document 2 was withheld"), ({"question": b"x"}, "the question was changed")],
-)
-def test_who_withholds_a_document_or_changes_a_question_is_not_trusted(changes: dict[str, Any], why: str) -> None:
-    broker, asked = relaying()
-    route = ("s", "q", "me")
-    broker.hears("p", Replay(document(1), 5, route))
-    out = broker.hears("p", replace(answered(asked, 2, (1,)), route=route, **changes))
-    assert [one for one in sent(out, "q") if isinstance(one, CaughtUp)] == []
-    (note,) = notes(out)
-    assert note.event == "neighbour distrusted" and why in str(note.fields["why"])
-    assert KeepDistrusted("p", Distrusted("p", "p", str(note.fields["why"]))) in out
-    assert Withdraw("p") in sent(out, "q")
-    broker.reconnects("p")
-    assert sent(broker.hears("p", announce("p")), "q") == []
-    broker.does(Acquaintances(frozenset({"q", "o"})))
-    assert distrusted(broker) == []
-
-
-def test_a_question_of_a_number_that_is_open_is_not_passed_on_so_that_nobody_is_blamed_for_the_other_one() -> None:
-    broker, asked = relaying()
-    for again in (asked, replace(asked, wants=())):
-        assert broker.hears("q", again) == ()
-    answer = replace(answered(asked, 0), route=("s", "q", "me"))
-    assert sent(broker.hears("p", answer), "q") == [replace(answer, route=asked.route)]
-    assert distrusted(broker) == []
-
-
-def test_who_answers_no_question_is_named_and_avoided() -> None:
-    broker, asked = relaying()
-    broker.hears("o", announce("o", "x", "p"))
-    for number in range(1, SILENT_QUESTIONS + 1):
-        broker.now += SILENT_AFTER
-        out = broker.hears("q", replace(asked, request=asked.request + number))
-    assert [(note.event, note.fields["neighbour"]) for note in notes(out)] == [("neighbour silent", "p")]
-    broker.now += HOLD
-    broker.does(Tick())
-    assert broker.router.way("p") == ("o", "x", "p")
 
 
 def test_a_feed_that_parts_is_noted_once_and_nothing_of_it_is_taken() -> None:
