@@ -18,7 +18,16 @@ from heptox.feed.questions import Questions, untrue, wants_of
 from heptox.feed.receiving import AUDITED_EVERY, WAITING, Reception, Request
 from heptox.feed.receptions import Receptions
 from heptox.feed.replays import Replays
-from heptox.feed.reports import Fork, Output, Outputs, RouteChange, Suspicion, TranslationChange, TranslationNeed
+from heptox.feed.reports import (
+    Answered,
+    Fork,
+    Output,
+    Outputs,
+    RouteChange,
+    Suspicion,
+    TranslationChange,
+    TranslationNeed,
+)
 from heptox.feed.routes import Routes
 from heptox.feed.subscriptions import Subscriptions
 
@@ -63,12 +72,13 @@ class Recovery:
                 yield from self.replays.ask(message, now)
             return
         followed = self._routes.followed(publisher)
-        if followed is not None and followed.path[0] not in route and len(route) < MOST_HOPS:
-            next_hop = followed.path[0]
+        if followed is None or followed.feed != message.feed:  # which nobody answers
+            return
+        if (next_hop := followed.path[0]) not in route and len(route) < MOST_HOPS:
             if self._questions.pass_on(message, next_hop, now):
                 yield Send(next_hop, replace(message, route=(*route, self._peer)))
-            if self._questions.is_silent(next_hop, publisher, now):
-                yield from self._avoid(next_hop, publisher)
+            if self._questions.is_due(next_hop, publisher, now):
+                yield from self._doubt(followed, now)
 
     def answer(self, neighbour: PeerId, message: Replay | CaughtUp, now: float) -> Outputs:
         """Pass on, or take, what a publisher sends to one subscriber. Raises :class:`AgreementError`."""
@@ -97,18 +107,32 @@ class Recovery:
 
     def withdraw(self, neighbour: PeerId, publisher: PeerId) -> None:
         """A neighbour no longer reaches a publisher."""
-        self._questions.withdrawn(neighbour, publisher)
+        self._questions.speaks(neighbour, publisher)
 
     def lose(self, neighbour: PeerId) -> None:
         """There is a link no more."""
         self._questions.lose(neighbour)
         self.replays.lose(neighbour)
 
-    def _avoid(self, neighbour: PeerId, publisher: PeerId) -> Outputs:
-        if not self._links.trust.is_silent(neighbour, publisher):
-            for reception in self.receptions.of(publisher):
-                reception.live = False
-            yield Suspicion(neighbour, publisher, SILENT, distrusted=False)
+    def _doubt(self, route: Announce, now: float) -> Outputs:
+        """Others wait for answers: see whether this peer gets one, which asks for nothing but where the feed is."""
+        neighbour, publisher = route.path[0], route.publisher
+        if self._questions.is_silent(neighbour, publisher):
+            yield from self._avoid(neighbour, publisher, now)
+            return
+        self._last_request += 1
+        question = CatchUp(publisher, route.feed, None, self._last_request, (self._peer,))
+        yield self._questions.ask(neighbour, question, now)
+
+    def _avoid(self, neighbour: PeerId, publisher: PeerId, now: float) -> Outputs:
+        if self._links.trust.is_silent(neighbour, publisher):
+            return
+        for reception in self.receptions.of(publisher):
+            reception.live = False
+        yield Suspicion(neighbour, publisher, SILENT, distrusted=False)
+        for reception in self.receptions.of(publisher):
+            if reception.request is None:
+                yield from self._ask(reception, now)
 
     # what changes here
 
@@ -159,7 +183,7 @@ class Recovery:
                 yield from self._ask_again(reception, request, now)
             elif request is None and self.receptions.is_behind(reception):
                 yield from self._confirm(reception, now)
-            elif request is None and reception.live and reception.checked + CHECKED_EVERY <= now:
+            elif request is None and reception.checked + CHECKED_EVERY <= now:
                 yield from self._ask(reception, now)
 
     # questions
@@ -208,10 +232,12 @@ class Recovery:
             reception.failures += 1
             reception.unanswered.append(request.neighbour)
             if reception.is_unanswered:
-                yield from self._avoid(request.neighbour, reception.publisher)
+                yield from self._avoid(request.neighbour, reception.publisher, now)
         yield from self._ask(reception, now)
 
     def _take_answer(self, neighbour: PeerId, answer: CaughtUp, now: float) -> Outputs:
+        if self._questions.has_answered(neighbour, answer):
+            yield from self._trust_again(neighbour, answer.publisher)
         reception = self.receptions.asking(answer.publisher, answer.request, neighbour)
         if reception is None or reception.request is None:
             return
@@ -224,17 +250,22 @@ class Recovery:
             yield Fork(answer.publisher, answer.position)
         reception.answered(answer, request)
         yield from self._settle(reception, now)
+        yield from self._trust_again(neighbour, answer.publisher)
+
+    def _trust_again(self, neighbour: PeerId, publisher: PeerId) -> Outputs:
+        """A neighbour has answered a question of this peer's own; if it is avoided, others may do so more often."""
+        self._questions.speaks(neighbour, publisher)
+        followed = self._routes.followed(publisher)
+        if followed and followed.path[0] == neighbour and self._links.trust.is_silent(neighbour, publisher):
+            yield Answered(neighbour, publisher)
 
     def _settle(self, reception: Reception, now: float) -> Outputs:
         answer = reception.settled(now)
         if answer is None:
             return
         if answer.missing:
-            publisher, missing, position = reception.publisher, answer.missing, answer.position
-            yield Note(
-                "documents missing",
-                {"publisher": publisher, "documents": missing, "position": position, "why": MISSING},
-            )
+            missing = {"documents": answer.missing, "position": answer.position}
+            yield Note("documents missing", {"publisher": reception.publisher, **missing, "why": MISSING})
         yield from self._keep(reception)
         if not answer.complete:
             yield from self._ask(reception, now)
@@ -275,7 +306,7 @@ class Recovery:
         reception.storing.add(document.sequence)
         reception.take(document)
         yield Store(document, reception.number_at(document.sequence), reception.own)
-        if reception.live and reception.request is None and len(reception.came) >= AUDITED_EVERY:
+        if reception.request is None and len(reception.came) >= AUDITED_EVERY:
             yield from self._ask(reception, now)
 
     def stored(self, event: Stored, now: float) -> Outputs:

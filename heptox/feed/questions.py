@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 # The matcher not by its name: numpy is loaded when it is asked for.
 from heptox import matching
 from heptox.errors import HeptoxError
-from heptox.feed.events import Fetch
+from heptox.feed.events import Fetch, Send
 from heptox.feed.links import Links
 from heptox.feed.messages import MOST_WANTED, CatchUp, CaughtUp, FeedDocument, PeerId, Replay
 from heptox.feed.table import MOST_DECIDED, Entry
@@ -33,7 +33,7 @@ MOST_COMPARED: Final = 500
 SILENT_AFTER: Final = 10.0
 SILENT_QUESTIONS: Final = 3
 """A neighbour is silent that has answered no question to a publisher since so many, each of which it has had so many
-seconds for."""
+seconds for. But for the first, they are those of this peer: not all that others ask is answered by who is honest."""
 
 _Key: TypeAlias = tuple[PeerId, tuple[PeerId, ...], int]
 
@@ -91,6 +91,14 @@ class _Open:
     is_lost: bool = False
 
 
+@dataclass(slots=True)
+class _Silence:
+    """When a neighbour was asked since its last answer; ``question`` is the digest of the last one of this peer."""
+
+    times: list[float]
+    question: bytes = b""
+
+
 class Questions:
     """Those that one peer has passed on; ``links`` are the neighbours that there is a link to."""
 
@@ -98,7 +106,7 @@ class Questions:
         self._links = links
         self._open: dict[PeerId, dict[_Key, _Open]] = {}
         self._dropped: set[tuple[PeerId, PeerId]] = set()  # who asked, and who may still answer
-        self._unanswered: dict[tuple[PeerId, PeerId], list[float]] = {}
+        self._unanswered: dict[tuple[PeerId, PeerId], _Silence] = {}
 
     def pass_on(self, question: CatchUp, neighbour: PeerId, now: float) -> bool:
         """Let a question go on to a neighbour, as it has come from the last one on its route; not where there is one
@@ -111,15 +119,33 @@ class Questions:
         if len(some) > MOST_OPEN:
             dropped = some.pop(next(iter(some)))
             self._dropped.add((question.route[-1], dropped.neighbour))
-        times = self._unanswered.setdefault((neighbour, question.publisher), [])
-        if len(times) < SILENT_QUESTIONS and (not times or now - times[-1] >= SILENT_AFTER):
-            times.append(now)
+        self._unanswered.setdefault((neighbour, question.publisher), _Silence([now]))
         return True
 
-    def is_silent(self, neighbour: PeerId, publisher: PeerId, now: float) -> bool:
-        """Whether a neighbour has not answered for long."""
-        times = self._unanswered.get((neighbour, publisher), [])
-        return len(times) == SILENT_QUESTIONS and now - times[-1] >= SILENT_AFTER
+    def is_due(self, neighbour: PeerId, publisher: PeerId, now: float) -> bool:
+        """Whether a neighbour has had time enough to answer the last question."""
+        found = self._unanswered.get((neighbour, publisher))
+        return found is not None and now - found.times[-1] >= SILENT_AFTER
+
+    def is_silent(self, neighbour: PeerId, publisher: PeerId) -> bool:
+        """Whether a neighbour that is due has had so many questions; then it is asked anew."""
+        times = self._unanswered[neighbour, publisher].times
+        is_silent = len(times) == SILENT_QUESTIONS
+        if is_silent:
+            del times[:-1]
+        return is_silent
+
+    def ask(self, neighbour: PeerId, question: CatchUp, now: float) -> Send:
+        """Have this peer ask by itself a neighbour that is due."""
+        found = self._unanswered[neighbour, question.publisher]
+        found.times.append(now)
+        found.question = question.digest
+        return Send(neighbour, question)
+
+    def has_answered(self, neighbour: PeerId, message: CaughtUp) -> bool:
+        """Whether an answer is the one to the last question that this peer has asked by itself."""
+        found = self._unanswered.get((neighbour, message.publisher))
+        return found is not None and found.question == message.question != b""
 
     def came(self, neighbour: PeerId, message: Replay) -> bool:
         """Whether a document that is on its way through here was asked for, of this neighbour."""
@@ -134,7 +160,8 @@ class Questions:
         found = self._find(message.publisher, message)
         if found is None or found.neighbour != neighbour:
             return False
-        self._unanswered.pop((neighbour, message.publisher), None)
+        if not self._links.trust.is_silent(neighbour, message.publisher):  # else it has to answer this peer
+            self.speaks(neighbour, message.publisher)
         if found.is_lost:
             self._take(message)
             return False
@@ -146,8 +173,8 @@ class Questions:
         found = self._take(message)
         return untrue(message, found.digest, found.came)
 
-    def withdrawn(self, neighbour: PeerId, publisher: PeerId) -> None:
-        """A neighbour no longer reaches a publisher: it cannot answer."""
+    def speaks(self, neighbour: PeerId, publisher: PeerId) -> None:
+        """A neighbour has answered for a publisher, or says that it no longer reaches it."""
         self._unanswered.pop((neighbour, publisher), None)
 
     def lose(self, neighbour: PeerId) -> None:

@@ -82,6 +82,14 @@ class Suspicion:
 
 
 @dataclass(frozen=True, slots=True)
+class Answered:
+    """A neighbour that was silent has answered a question to a publisher."""
+
+    neighbour: PeerId
+    publisher: PeerId
+
+
+@dataclass(frozen=True, slots=True)
 class Fork:
     """A publisher has signed two documents for the position ``sequence``, or has another one before it than it said."""
 
@@ -97,6 +105,6 @@ class TranslationNeed:
 
 
 Change: TypeAlias = TrustChange | RouteChange | TreeChange | AdvertisementsGone | NoSubscriptions | TranslationChange
-Output: TypeAlias = Instruction | Change | TranslationNeed | Arrival | Suspicion | Fork
+Output: TypeAlias = Instruction | Change | TranslationNeed | Arrival | Suspicion | Answered | Fork
 Outputs: TypeAlias = Iterator[Output]
 """What a machine does about an event, step by step: what it reports has its effects before it goes on."""

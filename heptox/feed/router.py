@@ -239,6 +239,8 @@ class Router:
                     self._leave({reception.publisher for reception in self._receptions})
                 case Suspicion():
                     self._run(self._links.trust.suspect(output))
+                case reports.Answered():
+                    self._run(self._links.trust.forget_silence(output))
                 case reports.Fork():
                     self._run(self._links.trust.fork(output))
                 case reports.TranslationNeed():

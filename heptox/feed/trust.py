@@ -8,7 +8,7 @@ from typing import Final
 
 from heptox.feed.events import Distrusted, KeepDistrusted, Note
 from heptox.feed.messages import ANYTHING, Announce, PeerId
-from heptox.feed.reports import Fork, Outputs, Suspicion, TrustChange
+from heptox.feed.reports import Answered, Fork, Outputs, Suspicion, TrustChange
 
 MOST_DISTRUSTED: Final = 100
 """Publishers with which a neighbour is not trusted before it is trusted with none."""
@@ -116,6 +116,14 @@ class Trust:
         if len(found) > MOST_SILENT:
             del found[next(iter(found))]
         yield TrustChange(publisher)
+
+    def forget_silence(self, answered: Answered) -> Outputs:
+        """A neighbour is silent no more."""
+        found = self._silent.get(answered.neighbour, {})
+        found.pop(answered.publisher, None)
+        if not found:
+            self._silent.pop(answered.neighbour, None)
+        yield TrustChange(answered.publisher)
 
     def fork(self, fork: Fork) -> Outputs:
         """A publisher has signed two feeds."""

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from heptox.feed import Acquaintances, CatchUp, CaughtUp, Distrusted, KeepDistrusted, Replay, Tick, Withdraw, questions
+from heptox.feed import (
+    Acquaintances,
+    CatchUp,
+    CaughtUp,
+    Distrusted,
+    Instruction,
+    KeepDistrusted,
+    Replay,
+    Tick,
+    Withdraw,
+    questions,
+)
+from heptox.feed.catch_up import CHECKED_EVERY
 from heptox.feed.questions import SILENT_AFTER, SILENT_QUESTIONS
 from heptox.feed.route_table import HOLD
-from tests.feed.test_router import Broker, announce, answered, distrusted, document, notes, sent
+from tests.feed.test_router import Broker, announce, answered, distrusted, document, live, notes, sent
 
 ROUTE = ("s", "q", "me")
 
@@ -75,6 +88,86 @@ def test_who_answers_no_question_is_named_and_avoided() -> None:
     broker.now += HOLD
     broker.does(Tick())
     assert broker.router.way("p") == ("o", "x", "p")
+
+
+def test_a_question_to_another_feed_is_not_passed_on_and_nobody_is_silent_for_it() -> None:
+    broker, asked = relaying()
+    broker.hears("p", replace(answered(asked, 0), route=ROUTE))
+    for request in range(6, 6 + 2 * SILENT_QUESTIONS):
+        broker.now += SILENT_AFTER
+        assert broker.hears("q", replace(asked, feed="another", request=request)) == ()
+    assert broker.router.suspicions == ()
+
+
+def asked_by_itself(out: Iterable[Instruction]) -> list[CatchUp]:
+    return [one for one in sent(out, "p") if isinstance(one, CatchUp) and one.route == ("me",)]
+
+
+def test_who_answers_this_peer_is_not_silent_whatever_of_others_it_does_not_answer() -> None:
+    """As a publisher does not answer what is asked in the name of a neighbour of its own."""
+    broker, asked = relaying()
+    found = []
+    for request in range(6, 6 + 3 * SILENT_QUESTIONS):
+        broker.now += SILENT_AFTER
+        out = broker.hears("q", replace(asked, request=request))
+        for own in asked_by_itself(out):
+            found.append(own)
+            assert broker.hears("p", answered(own, 0)) == ()
+    assert len(found) > 1
+    assert broker.router.suspicions == ()
+
+
+def silent() -> tuple[Broker, CatchUp]:
+    """A broker whose subscription counted at ``p``, which answers nothing to ``q`` any more; what it asks then."""
+    broker = live()
+    for request in range(SILENT_QUESTIONS + 1):
+        broker.now += SILENT_AFTER
+        out = broker.hears("q", CatchUp("p", "feed", 0, request, ("s", "q")))
+    assert [note.event for note in notes(out)] == ["neighbour silent"]
+    assert not broker.router.counts("p", 1)
+    (asked,) = asked_by_itself(out)
+    return broker, asked
+
+
+def test_who_is_silent_is_asked_again_and_is_so_no_longer_when_it_answers() -> None:
+    broker, asked = silent()
+    assert asked.wants == ("//item",)
+    broker.hears("p", answered(asked, 0))
+    assert broker.router.suspicions == () and broker.router.counts("p", 1)
+    broker.now += CHECKED_EVERY
+    assert asked_by_itself(broker.does(Tick()))
+
+
+def test_who_is_silent_is_so_until_it_answers_this_peer() -> None:
+    broker, asked = relaying()
+    for request in range(6, 8 + SILENT_QUESTIONS):
+        broker.now += SILENT_AFTER
+        last = replace(asked, request=request)
+        out = broker.hears("q", last)
+    (own,) = asked_by_itself(out)
+    broker.hears("p", replace(answered(last, 0), route=ROUTE))
+    assert [one.neighbour for one in broker.router.suspicions] == ["p"]
+    broker.hears("p", answered(own, 0))
+    assert broker.router.suspicions == ()
+
+
+def test_who_is_avoided_for_its_silence_does_not_come_back_by_one_answer() -> None:
+    broker, asked = relaying()
+    broker.hears("o", announce("o", "x", "p"))
+    questions_of_its_own = []
+    for request in range(6, 6 + SILENT_QUESTIONS):
+        broker.now += SILENT_AFTER
+        questions_of_its_own += asked_by_itself(broker.hears("q", replace(asked, request=request)))
+    broker.now += HOLD
+    broker.does(Tick())
+    broker.hears("p", answered(questions_of_its_own[-1], 0))
+    assert broker.router.way("p") == ("o", "x", "p")
+
+
+def test_who_is_silent_and_withholds_documents_is_named() -> None:
+    broker, asked = silent()
+    broker.hears("p", replace(answered(asked, 2), sent=(1, 2)))
+    assert distrusted(broker) == [("p", "p")]
 
 
 @pytest.mark.parametrize("is_same", [False, True])
