@@ -28,9 +28,9 @@ from heptox.peer.folder.exports import Exports
 from heptox.peer.query.budgets import Budgets, Meter
 from heptox.peer.query.events import Translated, Untranslated
 from heptox.peer.query.result_cache import BODY_COST, KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
-from heptox.peer.query.shares import OWN, Shares
+from heptox.peer.query.shares import Shares
 from heptox.peer.query.translating import expression_of, translated
-from heptox.peer.wire.messages import Body, HopPath, PeerId, Status, body_key
+from heptox.peer.wire.messages import OWN, Body, HopPath, PeerId, Status, body_key, sender
 from heptox.peer.wire.standing import Side
 from heptox.store import VALUE_BYTES, Allowance, Pool, QueryPlan, Store, plan_query, query as answers
 from heptox.translate import Direction
@@ -102,13 +102,13 @@ class Answering:
         if mapping is None:
             return Untranslated(task, Status.FAILED, reason=known.fault)
         direction = Direction.TARGET if known.acquaintance.side is Side.SOURCE else Direction.SOURCE
-        key = (known.files.digest, direction, body_key(body))
+        asker, key = sender(path), (known.files.digest, direction, body_key(body))
         found = self._translations.get(key)
         if found is None:
-            async with self._turn(key):
+            async with self._turn((asker, key)):  # nobody waits behind what else another neighbour asks for
                 found = self._translations.get(key)  # somebody else may have made it meanwhile
                 if found is None:
-                    found = await self._translate(sender(path), mapping, direction, body)
+                    found = await self._translate(asker, mapping, direction, body)
                     self._translations.put(key, found, _size(found))
         return replace(found, task=task)
 
@@ -214,11 +214,6 @@ class Answering:
         """Where a neighbour is to be dialled."""
         known = self.neighbours.get(neighbour)
         return (str(known.acquaintance.address),) if known else ()
-
-
-def sender(path: HopPath) -> PeerId:
-    """Who has sent a query that came along a path: a neighbour, or the own user."""
-    return path[-2].peer if len(path) > 1 else OWN
 
 
 class _Batches:

@@ -37,7 +37,7 @@ from heptox.peer.query.events import (
     Wake,
 )
 from heptox.peer.query.state import PeerState
-from heptox.peer.wire.messages import Answers, Cancel, End, Error, Status, decode, encode, peers_of
+from heptox.peer.wire.messages import Answers, Cancel, End, Error, Status, decode, encode, peers_of, sender
 
 Symbols = list[int]
 Peers = tuple[str, ...]
@@ -95,7 +95,8 @@ class Simulation:
     delivered: dict[Peers, list[str]] = field(default_factory=dict)
     fresh: list[str] = field(default_factory=list)
     receipts: list[Receipt] = field(default_factory=list)
-    evaluations: list[tuple[str, str, str]] = field(default_factory=list)
+    evaluations: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
+    """The budgets of each peer's evaluations of a body for a sender, in their order."""
     messages: list[tuple[str, str, object]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -191,7 +192,8 @@ class Simulation:
         return Translated(instruction.task, translated, f"{instruction.neighbour}:{translated}", losses)
 
     def evaluate(self, peer: str, instruction: Evaluate) -> None:
-        self.evaluations.append((peer, instruction.query, str(instruction.body)))
+        what = (peer, sender(instruction.path), str(instruction.body))
+        self.evaluations.setdefault(what, []).append(instruction.budget)
         key = ("task", peer, instruction.task)
         items = self.world.items(peer, instruction.body)
         while items:

@@ -18,7 +18,7 @@ from heptox.grammar import encode_query, parse_query
 from heptox.mapping import load_mapping
 from heptox.peer import Acquaintance, Body, Side, Status, Translated, Untranslated, answering as module
 from heptox.peer.acquaintance.register import Known
-from heptox.peer.answering import FOR_ONE, LEAST_HELD, Answering, _Batches
+from heptox.peer.answering import FOR_ONE, LEAST_HELD, TRANSLATIONS, Answering, _Batches
 from heptox.peer.query import translating
 from heptox.peer.query.result_cache import ResultCache
 from heptox.peer.query.translating import translated
@@ -336,6 +336,25 @@ def test_who_waits_for_a_translation_makes_it_when_its_maker_is_cancelled(transl
             assert [result.task for result in results] == ["third"]
             assert (await answering.translate("q", (), peer, BODY, "later")).task == "later"
             assert len(translator.begun) == 2
+
+    run(test)
+
+
+def test_a_translation_waits_behind_nothing_of_another_neighbour(translator: Translator) -> None:
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            answering = Answering(1, store)
+            answering.neighbours = known(TO_BOSTON)
+            (peer,) = answering.neighbours
+            greedy, other = ((Hop(name, ""), Hop("us", "")) for name in ("greedy", "other"))
+            translator.gate.clear()
+            async with trio.open_nursery() as nursery:
+                for body in (UNKNOWN, encode_query(parse_query("//Patient")), BODY):
+                    nursery.start_soon(answering.translate, "q", greedy, peer, body, "task")
+                await until(lambda: len(translator.begun) == TRANSLATIONS)
+                nursery.start_soon(answering.translate, "q", other, peer, BODY, "task")
+                await until(lambda: len(translator.begun) == TRANSLATIONS + 1)
+                translator.gate.set()
 
     run(test)
 

@@ -104,7 +104,8 @@ def test_the_answer_is_that_of_the_network_in_any_order(
     }
     assert set(simulation.fresh) == {item for _, items in expected.values() for item in items}
     assert receipt.complete == all(status is not Status.REFUSED for status, _ in expected.values())
-    assert len(simulation.evaluations) == len(set(simulation.evaluations)), "equal bodies are evaluated once"
+    for budgets in simulation.evaluations.values():
+        assert budgets == sorted(set(budgets)), "equal bodies are evaluated once for a neighbour, and again for more"
     assert simulation.idle
 
 
@@ -557,6 +558,35 @@ def test_a_later_arrival_of_an_equal_query_gets_the_items_again_without_a_second
     assert not [instruction for instruction in again if isinstance(instruction, Evaluate)]
     state.handle(Tick(), 2.0)
     assert only(Evaluate, state.handle(Arrived("in-3", "n", query("x", "y", "n", "me")), 2.0)).task != task
+
+
+def test_nobody_waits_for_what_another_neighbour_does_with_an_equal_query() -> None:
+    state = peer(n=True, m=True)
+    slow = only(Evaluate, state.handle(Arrived("in-1", "m", query("x", "m", "me", hops=0, budget=1)), 0)).task
+    begun = only(Evaluate, state.handle(Arrived("in-2", "n", query("x", "n", "me", hops=0, budget=9000)), 0))
+    assert begun.budget == 9000
+    came = state.handle(Evaluated(begun.task, ("<a/>", "<b/>")), 0)
+    assert [send.exchange for send in came if isinstance(send, Send)] == ["in-2"]
+    ended = state.handle(Completed(begun.task), 0)
+    assert only(Send, ended).message.receipt[0].items == 2
+    assert only(Send, state.handle(Failed(slow, "it was too much"), 0)).exchange == "in-1"
+    (answers, end) = sent_by(state.handle(Arrived("in-3", "m", query("x", "n", "m", "me", hops=0)), 0))
+    assert (answers.items, end.receipt[0].items) == (("<a/>", "<b/>"), 2), "what has ended is for all"
+    state.handle(Tick(), 2.0)
+    assert state.is_empty
+
+
+def test_an_evaluation_is_shared_by_those_who_want_no_more_than_the_first() -> None:
+    state = peer(n=True)
+    first = only(Evaluate, state.handle(Arrived("in-1", "n", query("x", "n", "me", budget=1)), 0)).task
+    larger = only(Evaluate, state.handle(Arrived("in-2", "n", query("x", "y", "n", "me", budget=9000)), 0))
+    assert larger.budget == 9000
+    begun = state.handle(Arrived("in-3", "n", query("x", "z", "n", "me", budget=8000)), 0)
+    assert not [instruction for instruction in begun if isinstance(instruction, Evaluate)]
+    came = state.handle(Evaluated(larger.task, ("<a/>",)), 0)
+    assert [send.exchange for send in came if isinstance(send, Send)] == ["in-2", "in-3"]
+    assert only(Send, state.handle(Failed(first, "it was too much"), 0)).exchange == "in-1"
+    assert len(sent_by(state.handle(Completed(larger.task), 0))) == 2
 
 
 def test_items_that_are_too_many_to_keep_are_evaluated_again() -> None:

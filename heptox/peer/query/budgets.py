@@ -10,8 +10,7 @@ from threading import Lock
 from typing import Final
 
 from heptox.errors import Fault, PeerError
-from heptox.peer.query.shares import OWN
-from heptox.peer.wire.messages import PeerId
+from heptox.peer.wire.messages import OWN, PeerId
 
 MINUTE: Final = 60.0
 STRANGERS: Final = "strangers"

@@ -1,4 +1,9 @@
-"""Evaluations on the own documents, each for all arrivals of an equal query from which the same is hidden."""
+"""Evaluations on the own documents, each for arrivals of an equal query from which the same is hidden.
+
+While one is under way it is for arrivals by one neighbour, and for those that want no more than the first: so nobody
+waits for another neighbour to take its items, or gets less because that one wants less. What it has brought in the end
+is for all.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,10 @@ from typing import TypeAlias
 from heptox.peer.query.arrivals import Arrival
 from heptox.peer.query.bounds import cost_of, digest_of
 from heptox.peer.query.events import Task
-from heptox.peer.wire.messages import PeerId, Status
+from heptox.peer.wire.messages import PeerId, Status, sender
 
 Key: TypeAlias = tuple[str, PeerId, bytes, frozenset[str]]
-"""Which evaluations are one: those of a query id and its asker, a body, and what is hidden."""
+"""Which evaluations bring the same: those of a query id and its asker, a body, and what is hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +31,15 @@ class Outcome:
 
 @dataclass(slots=True)
 class Evaluation:
-    """One body of one query evaluated here, for all the arrivals that bring it along paths that see the same.
+    """One body of one query evaluated here, for arrivals that bring it along paths that see the same.
 
-    ``items`` are its different items so far, ``None`` when they are too many to keep. ``expires`` is the last deadline
-    of an arrival that used it.
+    ``neighbour`` has sent the first of them, with a budget of ``budget`` bytes. ``items`` are its different items so
+    far, ``None`` when they are too many to keep. ``expires`` is the last deadline of an arrival that used it.
     """
 
     key: Key
+    neighbour: PeerId
+    budget: int
     expires: float
     waiting: list[Arrival] = field(default_factory=list)
     seen: set[bytes] = field(default_factory=set)
@@ -47,7 +54,7 @@ class Evaluations:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._by_task: dict[Task, Evaluation] = {}
-        self._tasks: dict[Key, Task] = {}
+        self._tasks: dict[Key, list[Task]] = {}
         self._size = 0
 
     @property
@@ -55,15 +62,19 @@ class Evaluations:
         """Whether nothing is kept, and nothing under way."""
         return not (self._by_task or self._tasks or self._size)
 
-    def task_of(self, key: Key) -> Task | None:
+    def task_of(self, key: Key, arrival: Arrival) -> Task | None:
         """The evaluation that an arrival can share, if there is one."""
-        task = self._tasks.get(key)
-        return None if task is None or self._by_task[task].items is None else task
+        for task in self._tasks.get(key, ()):
+            one = self._by_task[task]
+            fits = one.neighbour == sender(arrival.path) and one.budget >= arrival.budget
+            if one.items is not None and (fits or one.outcome is not None):
+                return task
+        return None
 
-    def begin(self, task: Task, key: Key) -> None:
-        """An evaluation is under way."""
-        self._tasks[key] = task
-        self._by_task[task] = Evaluation(key, 0.0)
+    def begin(self, task: Task, key: Key, arrival: Arrival) -> None:
+        """An evaluation is under way, for an arrival that has to :meth:`join` it."""
+        self._tasks.setdefault(key, []).append(task)
+        self._by_task[task] = Evaluation(key, sender(arrival.path), arrival.budget, 0.0)
 
     def join(self, task: Task, arrival: Arrival) -> Evaluation:
         """Let an arrival have the items of an evaluation."""
@@ -109,11 +120,13 @@ class Evaluations:
         return tuple(evaluation.waiting)
 
     def settle(self, task: Task) -> None:
-        """Forget an evaluation that has ended without all its items, or whose items are not kept."""
+        """Forget an evaluation that has ended without all its items, or whose items are not kept, or kept already."""
         evaluation = self._by_task.get(task)
         if evaluation is None or evaluation.outcome is None:
             return
-        if evaluation.outcome.status is not Status.ANSWERED or evaluation.items is None:
+        others = (self._by_task[other] for other in self._tasks[evaluation.key] if other != task)
+        is_kept = any(other.outcome is not None for other in others)
+        if evaluation.outcome.status is not Status.ANSWERED or evaluation.items is None or is_kept:
             self._forget(task)
 
     def leave(self, arrival: Arrival) -> Task | None:
@@ -145,5 +158,6 @@ class Evaluations:
     def _forget(self, task: Task) -> None:
         evaluation = self._by_task.pop(task)
         self._size -= evaluation.size
-        if self._tasks.get(evaluation.key) == task:
+        self._tasks[evaluation.key].remove(task)
+        if not self._tasks[evaluation.key]:
             del self._tasks[evaluation.key]

@@ -9,10 +9,8 @@ from weakref import WeakValueDictionary
 
 import trio
 
-from heptox.peer.wire.messages import PeerId
+from heptox.peer.wire.messages import OWN, PeerId
 
-OWN: Final = ""
-"""Who asks, where it is the own user."""
 NEIGHBOURS: Final = 8
 """Neighbours for which work is done at once; the others wait. Of them, whoever has waited longest is next."""
 

@@ -4,7 +4,8 @@ instructions.
 The answer of the network is the union over all acyclic paths of acquaintances, up to the hop limit, of the composed
 translation evaluated at the end of the path (``semantics.md`` section 9). Each arrival of a query, that is a query id
 and the path that it came along, is therefore handled by itself, so that no answer depends on which message came
-first; only the evaluation of equal bodies is shared, as far as the same is hidden from those who asked for it.
+first; only the evaluation of equal bodies is shared, as far as the same is hidden from those who asked for it, and none
+waits for another neighbour.
 
 What a query may do is in :mod:`~heptox.peer.query.admission`, what has come of it in
 :mod:`~heptox.peer.query.arrivals`, who is asked for it in :mod:`~heptox.peer.query.forwarding`, what the own documents
@@ -197,10 +198,10 @@ class PeerState:
         query = arrival.query
         hidden = self.admission.hidden_along(arrival.path)
         key = (query.query, query.asker, body_key(query.body), hidden)
-        task = self._evaluations.task_of(key)
+        task = self._evaluations.task_of(key, arrival)
         if task is None:
             task = self._new_task()
-            self._evaluations.begin(task, key)
+            self._evaluations.begin(task, key, arrival)
             self._out.append(Evaluate(task, query.query, query.body, arrival.path, arrival.budget, hidden))
         evaluation = self._evaluations.join(task, arrival)
         self._own_items(arrival, evaluation.items or [])

@@ -40,6 +40,8 @@ ITEM_COST: Final = 128
 """Bytes that an item takes off the budget beside its own: what a peer remembers of it, about."""
 UNREAD: Final = "*"
 """The query id in an :class:`Error` by which a query is refused before it is read."""
+OWN: Final = ""
+"""Who asks, where it is the own user."""
 
 MOST_TEXT: Final = 256 * 1024
 """Characters of a query that is a text, and of each text in a tree: a megabyte of steps takes ten seconds to read."""
@@ -95,6 +97,11 @@ HopPath: TypeAlias = Annotated[tuple[Hop, ...], Check(_check_path)]
 def peers_of(path: HopPath) -> tuple[PeerId, ...]:
     """The peer ids along a path: what identifies it (names are for people)."""
     return tuple(hop.peer for hop in path)
+
+
+def sender(path: HopPath) -> PeerId:
+    """Who has sent a query that came along a path: a neighbour, or the own user."""
+    return path[-2].peer if len(path) > 1 else OWN
 
 
 @dataclass(frozen=True, slots=True)
