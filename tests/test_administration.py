@@ -21,7 +21,7 @@ from heptox.peer.folder.loading import MEMORY
 from heptox.peer.folder.requests import MOST_WAITING
 from heptox.peer.process.evaluating import EVALUATING
 from heptox.peer.process.workers import READING
-from heptox.peer.query.shares import NEIGHBOURS
+from heptox.peer.query.shares import KEPT, NEIGHBOURS
 from heptox.peer.wire.mapping_files import LONGEST_NAME, MOST_DECLARATIONS
 from heptox.peer.wire.messages import ITEM_LIMIT
 from heptox.peer.wire.transport import TransportLimits
@@ -57,6 +57,7 @@ LIMITS: Final = {
     "lines of a receipt": QUERIES.lines,
     "queries evaluated at once for the own user, and for each neighbour": SETTINGS.evaluations,
     "neighbours for which queries are evaluated, or translated, at once": NEIGHBOURS,
+    "neighbours beside those that have used little lately": KEPT,
     "megabytes of memory of the database, for each store": MEMORY,
     "megabytes of an audit log, then the next is begun": SETTINGS.audit_megabytes,
     "sets of paths that may be hidden": MOST_EXPORTS,

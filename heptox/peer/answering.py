@@ -76,11 +76,11 @@ class Answering:
         self._exports = exports or Exports({})
         self.neighbours: Table[PeerId, Known] = {}
         self._budgets = Budgets(seconds, lambda asker: asker in self.neighbours)
-        self._evaluating = Shares(evaluations)
-        self._under_way: WeakValueDictionary[PeerId, trio.CapacityLimiter] = WeakValueDictionary()
+        self._evaluating = Shares(evaluations, self._budgets.is_little_used)
+        self._under_way: WeakValueDictionary[str, trio.CapacityLimiter] = WeakValueDictionary()
         self._held = Pool(HELD_FOR_NEIGHBOURS)
         self._held_for: WeakValueDictionary[PeerId, Pool] = WeakValueDictionary()
-        self._translating = Shares(TRANSLATIONS)
+        self._translating = Shares(TRANSLATIONS, self._budgets.is_little_used)
         self._translations = ResultCache[Translated | Untranslated](remembered)
         self._plans = ResultCache[QueryPlan](remembered)
         self._turns: dict[Hashable, trio.Lock] = {}
@@ -102,7 +102,7 @@ class Answering:
         if mapping is None:
             return Untranslated(task, Status.FAILED, reason=known.fault)
         direction = Direction.TARGET if known.acquaintance.side is Side.SOURCE else Direction.SOURCE
-        asker, key = sender(path), (known.files.digest, direction, body_key(body))
+        asker, key = self._budgets.who(sender(path)), (known.files.digest, direction, body_key(body))
         found = self._translations.get(key)
         if found is None:
             async with self._turn((asker, key)):  # nobody waits behind what else another neighbour asks for
@@ -125,7 +125,7 @@ class Answering:
                 self._turns.pop(key, None)
 
     async def _translate(
-        self, asker: PeerId, mapping: Mapping, direction: Direction, body: Body
+        self, asker: str, mapping: Mapping, direction: Direction, body: Body
     ) -> Translated | Untranslated:
         return await self.translating(
             lambda check: _named(translated(mapping, direction, body, check), mapping, direction), asker
@@ -136,7 +136,9 @@ class Answering:
         any more."""
         stop, meter = threading.Event(), self._budgets.meter(asker)
         try:
-            return await self._translating.run(asker, partial(_guarded, lambda: work(_check(stop, meter)), meter))
+            return await self._translating.run(
+                self._budgets.who(asker), partial(_guarded, lambda: work(_check(stop, meter)), meter)
+            )
         finally:
             stop.set()
 
@@ -157,7 +159,7 @@ class Answering:
         :data:`HELD_FOR_NEIGHBOURS`, and as :func:`heptox.store.query`; :class:`PeerError` HX7081 where it is not sure
         what may be seen, HX7106 when the asker's queries take more of the processor than they may.
         """
-        asker = sender(path)
+        asker = self._budgets.who(sender(path))
         place = self._under_way.setdefault(asker, trio.CapacityLimiter(math.inf if asker == OWN else FOR_ONE))
         taking = object()
         await place.acquire_on_behalf_of(taking)
@@ -178,7 +180,7 @@ class Answering:
     async def losses(self, body: Body, path: HopPath, hidden: frozenset[str]) -> tuple[str, ...]:
         """What a query asks for of the paths that are hidden: it depends on the query and the schema alone."""
         hiding = self._exports.of(hidden).hiding
-        asker = sender(path)
+        asker = self._budgets.who(sender(path))
         stop, meter = threading.Event(), self._budgets.meter(asker)
         check = _check(stop, meter)
         try:

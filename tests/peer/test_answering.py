@@ -21,6 +21,7 @@ from heptox.peer.acquaintance.register import Known
 from heptox.peer.answering import FOR_ONE, LEAST_HELD, TRANSLATIONS, Answering, _Batches
 from heptox.peer.query import translating
 from heptox.peer.query.result_cache import ResultCache
+from heptox.peer.query.shares import KEPT, NEIGHBOURS, Shares
 from heptox.peer.query.translating import translated
 from heptox.peer.wire.address import PeerAddress
 from heptox.peer.wire.identity import Identity
@@ -89,6 +90,7 @@ def test_evaluations_for_one_neighbour_hold_so_much_together(monkeypatch: pytest
         with Store.open(None, SCHEMA) as store:
             store.load("one", ODD)
             answering = Answering(1, store)
+            answering.neighbours = named("greedy", "other")
 
             async def begun(*path: Hop) -> AsyncGenerator[tuple[str, ...], None]:
                 items = answering.evaluate("q", body, path, LEAST_HELD)
@@ -227,6 +229,12 @@ def known(*arrows: str) -> dict[str, Known]:
     return found
 
 
+def named(*names: str) -> dict[str, Known]:
+    """Acquaintances of these names, which stand for their peer ids."""
+    (one,) = known(TO_BOSTON).values()
+    return dict.fromkeys(names, one)
+
+
 def with_mapping(acquaintance: Acquaintance, file: Path) -> Known:
     return Known(acquaintance, MappingFiles.pack(file), load_mapping(file))
 
@@ -344,8 +352,8 @@ def test_a_translation_waits_behind_nothing_of_another_neighbour(translator: Tra
     async def test() -> None:
         with Store.open(None, SCHEMA) as store:
             answering = Answering(1, store)
-            answering.neighbours = known(TO_BOSTON)
-            (peer,) = answering.neighbours
+            peer = "greedy"
+            answering.neighbours = named(peer, "other")
             greedy, other = ((Hop(name, ""), Hop("us", "")) for name in ("greedy", "other"))
             translator.gate.clear()
             async with trio.open_nursery() as nursery:
@@ -386,6 +394,7 @@ def test_a_neighbour_that_takes_nothing_keeps_nobody_else_from_being_answered() 
         with Store.open(None, SCHEMA) as store:
             store.load("one", VALID)
             answering = Answering(2, store)
+            answering.neighbours = named("slow", "other")
             query = encode_query(parse_query("//a/b"))
 
             def evaluation(neighbour: str) -> AsyncGenerator[tuple[str, ...], None]:
@@ -432,6 +441,7 @@ def test_whoever_asks_for_much_waits_behind_nobody_but_itself() -> None:
         with Store.open(None, SCHEMA) as store:
             store.load("odd", ODD)
             answering = Answering(2, store)
+            answering.neighbours = named("greedy", "other")
 
             async def ask(neighbour: str, query: str) -> list[str]:
                 asked = answering.evaluate("q", encode_query(parse_query(query)), path(neighbour), LEAST_HELD)
@@ -445,6 +455,57 @@ def test_whoever_asks_for_much_waits_behind_nobody_but_itself() -> None:
                     assert len(await ask(asker, "//b")) == 300
                 nursery.cancel_scope.cancel()
             await answering.ended()
+
+    run(test)
+
+
+def test_many_keys_of_strangers_keep_no_acquaintance_from_being_answered() -> None:
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            store.load("odd", ODD)
+            answering = Answering(1, store)
+            answering.neighbours = named("friend")
+
+            async def ask(neighbour: str, query: str) -> list[str]:
+                path = (Hop(neighbour, ""), Hop("us", ""))
+                asked = answering.evaluate("q", encode_query(parse_query(query)), path, LEAST_HELD)
+                return [item async for batch in asked for item in batch]
+
+            async with trio.open_nursery() as nursery:
+                for key in range(NEIGHBOURS + KEPT):
+                    nursery.start_soon(ask, f"key {key}", ENDLESS)
+                await trio.testing.wait_all_tasks_blocked(0.2)
+                assert len(await ask("friend", "//b")) == 300
+                nursery.cancel_scope.cancel()
+            await answering.ended()
+
+    run(test)
+
+
+def test_who_has_used_little_waits_for_no_others_however_many_work_is_done_for() -> None:
+    async def test() -> None:
+        shares, go_on = Shares(2, lambda asker: asker.startswith("little")), Event()
+        begun: list[None] = []
+
+        def work() -> None:
+            begun.append(None)
+            go_on.wait(240)
+
+        async with trio.open_nursery() as nursery:
+            for number in range(2 * NEIGHBOURS):
+                nursery.start_soon(shares.run, f"much {number % NEIGHBOURS}", work)
+            await until(lambda: len(begun) == 2 * NEIGHBOURS)
+            for number in range(KEPT - 1):
+                assert await shares.run("little", lambda: "done") == "done"
+                for _ in range(2):  # one thread is kept for each
+                    nursery.start_soon(shares.run, f"little {number}", work)
+            await until(lambda: len(begun) == 2 * NEIGHBOURS + KEPT - 1)
+            nursery.start_soon(shares.run, "much", work)
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            assert len(begun) == 2 * NEIGHBOURS + KEPT - 1
+            assert await shares.run("little", lambda: "done") == "done"
+            go_on.set()
+        await shares.ended()
 
     run(test)
 

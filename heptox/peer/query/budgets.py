@@ -47,6 +47,10 @@ class Budget:
         self.spend(0, now)
         return self._used_up
 
+    def is_little_used(self, now: float) -> bool:
+        """Whether no more is used up than :data:`AGAIN`."""
+        return self.left(now) >= (1 - AGAIN) * self._most
+
     def is_whole(self, now: float) -> bool:
         """Whether nothing is used up."""
         return self.left(now) >= self._most
@@ -141,11 +145,19 @@ class Budgets:
         """Raise :class:`PeerError` (HX7106) where a neighbour has used up what it may for now."""
         _check_left(self.of(asker))
 
+    def who(self, asker: PeerId) -> str:
+        """Whose share of the work a piece of it is in: that of the own user, of an acquaintance, or of strangers."""
+        return asker if asker == OWN or self._is_known(asker) else STRANGERS
+
+    def is_little_used(self, who: str) -> bool:
+        """Whether an acquaintance (:meth:`who`) has used little lately; strangers are not told apart, and have not."""
+        return who != STRANGERS and self.of(who).is_little_used(time.monotonic())
+
     def of(self, asker: PeerId) -> Budget:
         """The budget of a neighbour, or of the own user."""
         if asker == OWN:
             return self._own
-        who = asker if self._is_known(asker) else STRANGERS
+        who = self.who(asker)
         found = self._budgets.get(who)
         if found is None:
             now = time.monotonic()
