@@ -49,6 +49,10 @@ HELD_FOR_ONE: Final = 256 * 1024 * 1024
 """Bytes that the evaluations for one neighbour hold together, with the documents that they have read into memory."""
 HELD_FOR_NEIGHBOURS: Final = 2 * HELD_FOR_ONE
 """Bytes that those for all neighbours hold together."""
+HELD_KEPT: Final = 128 * 1024 * 1024
+"""Bytes of these that are kept for neighbours that hold little."""
+HELD_LITTLE: Final = 32 * 1024 * 1024
+"""Bytes that are little for one neighbour."""
 LEAST_HELD: Final = 1024 * 1024
 """Bytes that an evaluation may hold at a time even when the budget of its query is smaller."""
 _Result = TypeVar("_Result")
@@ -78,8 +82,8 @@ class Answering:
         self._budgets = Budgets(seconds, lambda asker: asker in self.neighbours)
         self._evaluating = Shares(evaluations, self._budgets.is_little_used)
         self._under_way: WeakValueDictionary[str, trio.CapacityLimiter] = WeakValueDictionary()
-        self._held = Pool(HELD_FOR_NEIGHBOURS)
-        self._held_for: WeakValueDictionary[PeerId, Pool] = WeakValueDictionary()
+        self._held = Pool(HELD_FOR_NEIGHBOURS, kept=HELD_KEPT, little=HELD_LITTLE)
+        self._held_for: WeakValueDictionary[str, Pool] = WeakValueDictionary()
         self._translating = Shares(TRANSLATIONS, self._budgets.is_little_used)
         self._translations = ResultCache[Translated | Untranslated](remembered)
         self._plans = ResultCache[QueryPlan](remembered)
@@ -203,7 +207,7 @@ class Answering:
             self._plans.put((store.catalogue, encoded), plan, KEY_BYTES + TREE_COST * len(encoded))
         yield from answers(store, plan, check, allowance)
 
-    def _allowance(self, asker: PeerId, budget: int) -> Allowance:
+    def _allowance(self, asker: str, budget: int) -> Allowance:
         pool = None if asker == OWN else self._held_for.setdefault(asker, Pool(HELD_FOR_ONE, self._held))
         held = max(budget, LEAST_HELD)
         return Allowance(held // VALUE_BYTES, held, pool)

@@ -23,7 +23,7 @@ _STEP: Final = 1024 * 1024
 class Pool:
     """What several evaluations may hold together: ``most`` bytes, which the pool ``within`` counts, too.
 
-    For several threads.
+    ``kept`` bytes of them are for those pools within it that hold no more than ``little`` each. For several threads.
 
     >>> whole = Pool(100)
     >>> with Pool(80, whole).taken(80), Pool(80, whole).taken(30):
@@ -32,22 +32,29 @@ class Pool:
     heptox.errors.StoreError: HX6019 evaluations would hold more than 100 bytes together (...)
     """
 
-    __slots__ = ("__weakref__", "_held", "_lock", "_most", "_within")
+    __slots__ = ("__weakref__", "_held", "_kept", "_little", "_lock", "_most", "_within")
 
-    def __init__(self, most: int, within: Pool | None = None) -> None:
+    def __init__(self, most: int, within: Pool | None = None, kept: int = 0, little: int = 0) -> None:
         self._most = most
+        self._kept = kept
+        self._little = little
         self._within = within
         self._held = 0
         self._lock = Lock()
 
     def take(self, size: int) -> None:
         """Hold more bytes; raises :class:`StoreError` (HX6019) when there are not so many."""
+        self._take(size, 0)
+
+    def _take(self, size: int, whole: int) -> None:
+        """Hold more bytes for a pool within this one that holds ``whole`` bytes then."""
         with self._lock:
-            if self._held + size > self._most:
-                message = f"evaluations would hold more than {self._most:,} bytes together"
+            most = self._most - (self._kept if whole > self._little else 0)
+            if self._held + size > most:
+                message = f"evaluations would hold more than {most:,} bytes together"
                 raise StoreError(Fault("HX6019", message, hint="take the answers of the others first, or ask for less"))
             if self._within is not None:
-                self._within.take(size)
+                self._within._take(size, self._held + size)
             self._held += size
 
     def give(self, size: int) -> None:

@@ -109,6 +109,42 @@ def test_evaluations_for_one_neighbour_hold_so_much_together(monkeypatch: pytest
     run(test)
 
 
+def test_what_is_kept_for_those_who_hold_little_is_held_by_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever keys strangers have, and acquaintances that hold much."""
+    monkeypatch.setattr("heptox.store.allowance._STEP", 0)
+    one = index_bytes(ODD) + 5_000
+    monkeypatch.setattr(module, "HELD_FOR_ONE", 3 * one)
+    monkeypatch.setattr(module, "HELD_FOR_NEIGHBOURS", 6 * one)
+    monkeypatch.setattr(module, "HELD_LITTLE", one)
+    monkeypatch.setattr(module, "HELD_KEPT", one)
+    monkeypatch.setattr(module, "BATCH_ITEMS", 1)
+    body = encode_query(parse_query("//a"))
+
+    async def test() -> None:
+        with Store.open(None, SCHEMA) as store:
+            store.load("one", ODD)
+            answering = Answering(1, store)
+            answering.neighbours = named("greedy", "friend")
+
+            async def begun(*neighbours: str) -> None:
+                for neighbour in neighbours:
+                    items = answering.evaluate("q", body, (Hop(neighbour, ""), Hop("me", "")), LEAST_HELD)
+                    await stack.enter_async_context(aclosing(items))
+                    assert await anext(items)
+
+            async with AsyncExitStack() as stack:
+                await begun("key 1", "key 2", "key 3")
+                with pytest.raises(StoreError, match="HX6019"):
+                    await begun("key 4")
+                await begun("greedy", "greedy")
+                with pytest.raises(StoreError, match="HX6019"):
+                    await begun("greedy")
+                await begun("friend")
+            await answering.ended()
+
+    run(test)
+
+
 @pytest.mark.parametrize("document", [VALID, ODD])
 def test_large_items_come_one_after_the_other(document: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of a batch are held at a time: 256 items of megabytes would be gigabytes."""
