@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping as Table
 from contextlib import suppress
 from typing import Final
+from weakref import WeakValueDictionary
 
 import trio
 
@@ -30,8 +31,9 @@ from heptox.peer.wire.messages import PATH_LIMIT, PeerId
 from heptox.peer.wire.standing import Standing
 from heptox.peer.wire.transport import Transport
 
-ASKING: Final = 8
-"""Mappings that neighbours want and that are asked for elsewhere at a time."""
+ASKING: Final = 4
+"""Mappings that one neighbour wants and that another one is asked for at a time: so nobody waits for what others want,
+nor for a neighbour that is not on its way."""
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +70,7 @@ class MappingFetching:
         self._transport = transport
         self._path = path
         self._workers = workers
-        self._asking = trio.CapacityLimiter(ASKING)
+        self._asking: WeakValueDictionary[tuple[PeerId, PeerId], trio.CapacityLimiter] = WeakValueDictionary()
 
     def is_reached(self, publisher: PeerId) -> bool:
         """Whether there is a path to a publisher."""
@@ -134,5 +136,5 @@ class MappingFetching:
         path = self._path(request.publisher)
         if not path or path[0] == peer or request.hops == 0:
             return NoMapping("nobody on the way has it")
-        async with self._asking:
+        async with self._asking.setdefault((peer, path[0]), trio.CapacityLimiter(ASKING)):
             return await self._ask(path[0], MappingRequest(request.digest, request.publisher, request.hops - 1))
