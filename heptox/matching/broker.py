@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from heptox.errors import DisseminationError, Fault, GrammarError, HeptoxError, SchemaError
 from heptox.grammar import Expression, parse_subscription
-from heptox.matching.followed import Followed, FollowedQueries, parse_followed
+from heptox.matching.followed import Followed, FollowedAnswers, FollowedQueries, parse_followed
 from heptox.matching.log import SubscriptionLog
 from heptox.matching.subscriptions import (
     MOST_NODES,
@@ -25,9 +25,10 @@ from heptox.matching.subscriptions import (
     Published,
     Subscription,
     SubscriptionRequest,
+    Words,
 )
 from heptox.pattern import TreePattern
-from heptox.schema import other_schema_fault
+from heptox.schema import SchemaGraph, as_declared, other_schema_fault
 from heptox.xml import Document, parse_document
 
 _BATCH: Final = 100
@@ -113,15 +114,25 @@ class Broker:
     """A log with its matcher; any number of threads may use it."""
 
     def __init__(
-        self, log: SubscriptionLog, matcher: Matcher, *, filled: bool = False, peer: str = "", root: str | None = None
+        self,
+        log: SubscriptionLog,
+        matcher: Matcher,
+        *,
+        filled: bool = False,
+        peer: str = "",
+        root: str | None = None,
+        schema: SchemaGraph | None = None,
     ) -> None:
         """Make the matcher from the log; raises :class:`DisseminationError` (HX9050) where it cannot be read, also for
         a subscription that is none any more. One that is ``filled`` has what the log has. ``peer`` is the id of whoever
-        publishes here, ``root`` the root element that published documents have; ``None``: any."""
+        publishes here, ``root`` the root element that published documents have; ``None``: any. ``schema`` is that in
+        whose words subscriptions in own words are: documents match them as it declares them."""
         self.log = log
         self._matcher = matcher
         self._peer = peer
         self._root = root
+        self._schema = schema
+        self._own = {number for number, *_ in log.in_own_words()}
         self._followed = FollowedQueries(
             [Followed(number, text, kept_query(name, text)) for number, name, text in log.queries()]
         )
@@ -145,7 +156,9 @@ class Broker:
         with self._being_added([*read.patterns, *read.queries]):
             added = read.add_to(self.log)
             texts = {one.name: one.text for one in read.wanted}
+            words = {one.name: one.options.words for one in read.wanted}
             arrived = [one for one in added.added if one.outcome == "new"]
+            self._own |= {one.number for one in arrived if words[one.name] is Words.OWN}
             for one in arrived:
                 if one.name in read.queries:
                     self._followed.add(Followed(one.number, texts[one.name], read.queries[one.name]))
@@ -179,13 +192,24 @@ class Broker:
             else:
                 with self._matching:
                     self._matcher.remove(removed.number)
+            self._own.discard(removed.number)
         return removed
 
     def match(self, data: bytes, file: str | None = None) -> tuple[int, ...]:
         """The numbers of the subscriptions that a document of this peer matches; raises :class:`InputError` as
         :func:`~heptox.xml.parse_document`."""
         document = parse_document(data, file, most_nodes=MOST_NODES)
-        return tuple(sorted((*self._match(document), *self._followed.ask(document).numbers)))
+        numbers, asked = self._judge(document)
+        return tuple(sorted((*numbers, *asked.numbers)))
+
+    def _judge(self, document: Document) -> tuple[tuple[int, ...], FollowedAnswers]:
+        """The subscriptions that a document of this peer matches, and what those that are queries have asked it."""
+        numbers = self._match(document)
+        declared = as_declared(document, self._schema) if self._schema is not None and self._own else document
+        if declared is not document:
+            own = {number for number in self._match(declared) if number in self._own}
+            numbers = tuple(sorted(own.union(number for number in numbers if number not in self._own)))
+        return numbers, self._followed.ask(declared)
 
     def _match(self, document: Document) -> tuple[int, ...]:
         with self._matching:
@@ -207,7 +231,7 @@ class Broker:
             document = parse_document(publication.data, file, most_nodes=MOST_NODES)
             if self._root is not None and (other := other_schema_fault(document, self._root)) is not None:
                 raise SchemaError(other)
-            numbers, asked = self._match(document), self._followed.ask(document)
+            numbers, asked = self._judge(document)
             answers, dead = asked.matched(publication.name, publication.identity, self._peer)
             published = self.log.publish_all([*answers, Matched(publication, numbers, dead)])[-1]
         except DisseminationError as error:

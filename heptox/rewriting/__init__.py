@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
+from heptox.rewriting.as_written import patterns_as_written
 from heptox.rewriting.documents import Rewriter
 from heptox.rewriting.inference import TargetNode, infer_operators
 from heptox.rewriting.mapping_program import MappingProgram, mapping_program, paper_program
@@ -74,6 +75,7 @@ __all__ = [
     "mapping_program",
     "paper_program",
     "parse_program",
+    "patterns_as_written",
     "print_program",
     "scopes",
     "translate_query",

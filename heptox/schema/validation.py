@@ -25,6 +25,8 @@ _MOST_NAMES: Final = 16
 
 _MOST_EXPECTED: Final = 6
 _LONGEST_VALUE: Final = 60
+_ATTRIBUTE_COST: Final = 128
+"""Characters that an attribute counts besides its value."""
 _XML_SPACE: Final = " \t\n\r"
 
 # -- documents ---------------------------------------------------------------------------------------------------
@@ -109,31 +111,62 @@ def conform(document: Document, graph: SchemaGraph) -> Document:
     """
     if faults := validity_faults(document, graph):
         raise SchemaError(faults)
+    return as_declared(document, graph)
+
+
+def as_declared(document: Document, graph: SchemaGraph, spend: Callable[[int], None] = lambda _: None) -> Document:
+    """The document as :func:`conform` gives it, if its root is that of the schema; also one that is not valid.
+
+    The given document stays as it is, and is returned where nothing changes. ``spend`` is called for each element that
+    may change, with the characters of the values that it gets, and may raise an error.
+
+    >>> from heptox.schema import parse_dtd
+    >>> from heptox.xml import parse_document
+    >>> graph = parse_dtd('<!ELEMENT a EMPTY> <!ATTLIST a k ID #IMPLIED u CDATA "kg">', "a")
+    >>> as_declared(parse_document("<a k=' x '/>"), graph).root.items()
+    [('k', 'x'), ('u', 'kg')]
+    """
     amended = amended_types(graph)
-    if not amended:
+    if not amended or document.root.tag != graph.root:
         return document
-    conforming = replace(document, root=copy.deepcopy(document.root))
-    amend(conforming.root.iter(*amended), graph)
-    return conforming
+    changes = False
+    for element in document.root.iter(*amended):
+        amendments = _amendments(element, graph)
+        spend(sum(len(value) + _ATTRIBUTE_COST for _, value in amendments))
+        changes = changes or bool(amendments)
+    if not changes:
+        return document
+    declared = replace(document, root=copy.deepcopy(document.root))
+    amend(declared.root.iter(*amended), graph)
+    return declared
 
 
 def amended_types(graph: SchemaGraph) -> tuple[str, ...]:
     """The element types with an attribute that :func:`amend` may add, or change."""
-    return tuple(name for name, element in graph.elements.items() if any(map(_is_amended, element.attributes)))
+    return tuple(name for name, element in graph.elements.items() if any(map(is_amended, element.attributes)))
 
 
 def amend(elements: Iterable[XmlElement], graph: SchemaGraph) -> None:
     """Give elements the attributes, and their values, that they have when a parser reads document and DTD together."""
     for element in elements:
-        declared = graph.elements.get(str(element.tag))
-        for attribute in declared.attributes if declared else ():
-            if _is_amended(attribute):
-                value = element.get(attribute.name, attribute.default)
-                if value is not None:
-                    element.set(attribute.name, attribute.normalised(value))
+        for name, value in _amendments(element, graph):
+            element.set(name, value)
 
 
-def _is_amended(attribute: Attribute) -> bool:
+def _amendments(element: XmlElement, graph: SchemaGraph) -> list[tuple[str, str]]:
+    """The attributes of an element that are to have other values, or to be added, with these values."""
+    declared = graph.elements.get(str(element.tag))
+    found: list[tuple[str, str]] = []
+    for attribute in filter(is_amended, declared.attributes if declared else ()):
+        written = element.get(attribute.name)
+        value = attribute.default if written is None else written
+        if value is not None and (value := attribute.normalised(value)) != written:
+            found.append((attribute.name, value))
+    return found
+
+
+def is_amended(attribute: Attribute) -> bool:
+    """Whether an attribute may have another value by its schema than as it is written."""
     return attribute.default is not None or attribute.type != AttributeType.CDATA
 
 

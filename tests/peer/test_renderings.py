@@ -21,7 +21,7 @@ from heptox.peer.feed.renderings import Chain, OwnSubscription, Renderer, Render
 from heptox.peer.wire.mapping_files import MappingFiles
 from heptox.peer.wire.mapping_requests import Link
 from heptox.peer.wire.standing import Side
-from heptox.schema import read_dtd
+from heptox.schema import parse_dtd, read_dtd
 from heptox.translate import Direction
 from heptox.xml import parse_document
 
@@ -143,6 +143,33 @@ def test_a_document_that_takes_too_much_is_a_dead_letter(monkeypatch: pytest.Mon
         assert found.own == () and "HX9022 it makes more than 10 combinations of nodes" in found.dead[1]
     monkeypatch.setattr("heptox.matching.followed.MOST_SECONDS", -1.0)
     assert "HX9022 it takes longer than -1 seconds" in judged(version, document, [one]).dead[1]
+
+
+def test_a_schema_that_adds_too_much_to_a_document_makes_a_dead_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = parse_dtd(f'<!ELEMENT a (b*)> <!ELEMENT b EMPTY> <!ATTLIST b k CDATA "{"x" * 100}">', "a")
+    version = Version("feed", Wording(), Chain((), (), schema))
+    known = [
+        OwnSubscription(0, "path", "//b[@k != 'x']"),
+        OwnSubscription(1, "query", "//b/@k", Delivery.ANSWERS),
+    ]
+    for one in known:
+        version.add(one, rendered(one.text, version.chain, one.deliver))
+    few, many = (parse_document(f"<a>{'<b/>' * number}</a>") for number in (4, 5))
+    monkeypatch.setattr(renderings, "MOST_ADDED", 4 * 228)
+    assert version.matching(few) == version.matching(many) == [0, 1]
+    assert (judged(version, few, known).originals, judged(version, few, known).asked.numbers) == ((0,), (1,))
+    found = judged(version, many, known)
+    assert (found.originals, found.asked.numbers) == ((), ())
+    assert all("HX9022 attributes that its schema adds" in found.dead[number] for number in (0, 1))
+
+
+def test_what_a_default_may_fulfil_is_looked_through() -> None:
+    schema = parse_dtd('<!ELEMENT a (b*)> <!ELEMENT b EMPTY> <!ATTLIST b k CDATA "x" n CDATA #IMPLIED>', "a")
+    same = Chain((), (), schema)
+    for text, asked in (("//b[@k = 'x']", "//b"), ("//b[@k = 'y']", None), ("//b[@n = 'x']", None)):
+        found = rendered(text, same)
+        assert (found.text, found.exact) == (asked or text, asked is None)
+        assert found.matches(parse_document("<a><b k='z'/></a>")) == (asked is None), "judged where it is weakened"
 
 
 def test_so_many_mappings_are_kept_and_those_that_are_damaged_are_not(

@@ -55,11 +55,12 @@ def open_broker(folder: PeerFolder, log: SubscriptionLog) -> Iterator[Broker]:
     """
     peer = folder.identity.peer_id
     root = folder.settings.root if folder.settings.feed == "schema" else None
+    schema = folder.schema()
     if folder.settings.matching == "disk":
         with matching.DiskMatcher(folder.path / MATCHER, log) as matcher:
-            yield Broker(log, matcher, filled=True, peer=peer, root=root)
+            yield Broker(log, matcher, filled=True, peer=peer, root=root, schema=schema)
     else:
-        yield Broker(log, matching.MemoryMatcher(), peer=peer, root=root)
+        yield Broker(log, matching.MemoryMatcher(), peer=peer, root=root, schema=schema)
 
 
 @dataclass(frozen=True, slots=True)

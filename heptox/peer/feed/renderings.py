@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
 from heptox import matching
 from heptox.checks import Check, no_check
-from heptox.errors import Fault, HeptoxError, PeerError, TranslationError
+from heptox.errors import DisseminationError, Fault, HeptoxError, PeerError, TranslationError
 from heptox.feed import TEXT_LIMIT, Wording
-from heptox.grammar import parse_subscription
 from heptox.mapping import exchange
 from heptox.matching import Delivery, Followed, FollowedAnswers, ask_document, of_one_document, parse_followed
 from heptox.pattern import TreePattern
@@ -27,16 +26,19 @@ from heptox.peer.wire.mapping_requests import Link
 from heptox.peer.wire.standing import Side
 from heptox.rewriting import (
     TranslatedQuery,
+    patterns_as_written,
     translate_query,
     translate_subscription,
     untranslated_query,
 )
-from heptox.schema import SchemaGraph, conform
+from heptox.schema import SchemaGraph, as_declared, conform
 from heptox.translate import Direction, Hop
 from heptox.xml import Document, write_document
 
 MOST_SECONDS: Final = 60.0
 """Seconds that the translation of one subscription may take: mappings come from strangers, and others wait."""
+MOST_ADDED: Final = 64 * 1024 * 1024
+"""Characters that the defaults of a publisher's schema may add to one document, with what each attribute counts."""
 REMEMBERED: Final = 16 * 1024 * 1024
 """Bytes of translations, about, that are kept for when a way is taken again."""
 
@@ -56,7 +58,8 @@ class OwnSubscription:
 @dataclass(frozen=True, slots=True)
 class Rendering:
     """A subscription translated for a publisher: ``patterns`` in its words, none where nothing can come, and the
-    ``reason`` for that. ``translated`` is ``None`` where the patterns are the subscription itself, or there are none.
+    ``reason`` for that. They are for documents as they are written; ``translated`` judges these as their schema
+    declares them, and is ``None`` where the patterns are the subscription itself, or there are none.
     """
 
     patterns: tuple[TreePattern, ...] = ()
@@ -67,8 +70,8 @@ class Rendering:
     translated: TranslatedQuery | None = None
 
     def matches(self, document: Document) -> bool:
-        """Whether a document that one of the patterns matches is meant; raises :class:`HeptoxError` where that cannot
-        be decided."""
+        """Whether a document that one of the patterns matches is meant, given as its schema declares it; raises
+        :class:`HeptoxError` where that cannot be decided."""
         return self.translated is None or self.translated.matches(document, of_one_document())
 
 
@@ -134,10 +137,6 @@ class Renderer:
 
 
 def _rendering(chain: Chain, one: OwnSubscription, check: Check) -> Rendering:
-    text = one.text
-    if not chain.hops and one.deliver is not Delivery.ANSWERS:
-        patterns = parse_subscription(text)
-        return Rendering(patterns, text) if len(text) <= TEXT_LIMIT else Rendering(reason=_too_long(text))
     try:
         translated = _translated(chain, one, check)
     except HeptoxError as error:
@@ -147,10 +146,13 @@ def _rendering(chain: Chain, one: OwnSubscription, check: Check) -> Rendering:
     losses = tuple(map(str, translated.losses))
     if not translated.patterns:
         return Rendering(losses=losses, reason="nothing of it can be said in the publisher's words")
-    said = translated.text
+    asked = patterns_as_written(translated.patterns, chain.schema, check)
+    alike = set(asked) == set(translated.patterns)
+    itself = alike and not chain.hops and one.deliver is not Delivery.ANSWERS
+    said = one.text if itself else " or ".join(map(str, asked))
     if len(said) > TEXT_LIMIT:
         return Rendering(losses=losses, reason=_too_long(said))
-    return Rendering(translated.patterns, said, translated.exact, losses, "", translated)
+    return Rendering(asked, said, translated.exact and alike, losses, "", None if itself else translated)
 
 
 def _translated(chain: Chain, one: OwnSubscription, check: Check) -> TranslatedQuery:
@@ -227,10 +229,15 @@ class Judged:
 
 
 def judged(version: Version, document: Document, wanted: Iterable[OwnSubscription]) -> Judged:
-    """Judge a document by subscriptions that it may match."""
+    """Judge a document by subscriptions that it may match, as its publisher's schema declares it."""
+    wanted = tuple(wanted)
+    try:
+        document = as_declared(document, version.chain.schema, _spending()) if wanted else document
+    except HeptoxError as error:
+        reason = f"it cannot be told whether it matches: {error.summary}"
+        return Judged((), (), b"", FollowedAnswers(), {one.number: reason for one in wanted})
     matching: list[OwnSubscription] = []
     dead: dict[int, str] = {}
-    wanted = tuple(wanted)
     asked = ask_document(document, _followed(version, wanted))
     for one in wanted:
         rendering = version.renderings.get(one.number)
@@ -256,6 +263,21 @@ def judged(version: Version, document: Document, wanted: Iterable[OwnSubscriptio
         _log.exception("%s was not rewritten", document.file)
         reason = f"to rewrite it met a defect of heptox: {type(error).__name__}"
     return Judged(originals, (), b"", asked, {**dead, **dict.fromkeys(rewriting, reason)})
+
+
+def _spending() -> Callable[[int], None]:
+    """What bounds what a publisher's schema adds to one document."""
+    check, left = of_one_document(), MOST_ADDED
+
+    def spend(characters: int) -> None:
+        nonlocal left
+        check()
+        left -= characters
+        if left < 0:
+            message = f"attributes that its schema adds to it have more than {MOST_ADDED:,} characters"
+            raise DisseminationError(Fault("HX9022", message))
+
+    return spend
 
 
 def _followed(version: Version, wanted: Iterable[OwnSubscription]) -> Iterator[Followed]:
