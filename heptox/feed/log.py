@@ -26,9 +26,10 @@ from typing import Final, NamedTuple
 
 from heptox.errors import DisseminationError, Fault
 from heptox.feed.events import Distrusted, Reached
+from heptox.feed.log_tables import ADDED, FORMAT, REMEDY
 from heptox.feed.messages import FeedDocument, PeerId, Wording
 from heptox.feed.signing import Gate
-from heptox.matching import BUSY_SECONDS, Database, FileFormat
+from heptox.matching import BUSY_SECONDS, Database
 
 WORDINGS: Final = 16
 """Schemas that a publisher has written under one after the other, of which it is kept how they are translated."""
@@ -48,76 +49,6 @@ REMEMBERED: Final = 90 * 86_400_000
 """Milliseconds after which a subscriber is forgotten of which nothing was seen."""
 SEEN_EVERY: Final = 86_400_000
 """Milliseconds after which it is written again that a subscriber was seen."""
-
-_REMEDY: Final = "move it away for a new one: what others have not fetched yet does not come to them then"
-_SCHEMA: Final = """
-CREATE TABLE document (
-    position INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    name TEXT NOT NULL,
-    data BLOB NOT NULL
-);
-CREATE TABLE reached (
-    publisher TEXT PRIMARY KEY,
-    feed TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    number INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE feed (
-    name TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    gone INTEGER NOT NULL,
-    bytes INTEGER NOT NULL,
-    version INTEGER NOT NULL
-);
-INSERT INTO feed VALUES (lower(hex(randomblob(8))), 0, 0, 0, 0);
-"""
-_FORMAT: Final = FileFormat("feed log", application=0x48584645, version=1, schema=_SCHEMA, remedy=_REMEDY)  # "HXFE"
-_ADDED: Final = """
-CREATE TABLE IF NOT EXISTS own_reached (
-    publisher TEXT PRIMARY KEY,
-    feed TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    number INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS wording (
-    publisher TEXT NOT NULL,
-    feed TEXT NOT NULL,
-    since INTEGER NOT NULL,
-    schema TEXT NOT NULL,
-    mappings TEXT NOT NULL,
-    PRIMARY KEY (publisher, feed, since)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS written (since INTEGER NOT NULL, schema TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS begun (at INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS met (
-    peer TEXT PRIMARY KEY,
-    since INTEGER NOT NULL,
-    seen INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS confirmed (
-    peer TEXT PRIMARY KEY,
-    neighbour TEXT NOT NULL,
-    since INTEGER NOT NULL,
-    seen INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS confirmed_through ON confirmed (neighbour, seen);
-CREATE INDEX IF NOT EXISTS confirmed_seen ON confirmed (seen);
-CREATE TABLE IF NOT EXISTS published (id TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS signed (position INTEGER PRIMARY KEY, digest BLOB NOT NULL, signature BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS distrusted (
-    neighbour TEXT NOT NULL,
-    publisher TEXT NOT NULL,
-    reason TEXT NOT NULL,
-    PRIMARY KEY (neighbour, publisher)
-) WITHOUT ROWID;
-"""
-# Tables that older files do not have; who does not know them does without. `written` has the schema of this peer's own
-# documents, from a position on, the newest last. `begun` has the time of the first announcement; `met` the position at
-# which a peer became an acquaintance, `confirmed` that at which a subscriber was first confirmed, and through whom.
-# `published` has the ids that documents were published under: where it has one, `document` has an id by chance.
-# `signed` has the documents that are kept, and the last one that is gone.
-# The documents that are kept are those after `gone`, up to `position`; `bytes` is the size of their data.
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +137,7 @@ class FeedLog:
         self._gate = gate
         self._retention = retention
         self._clock = clock
-        self._database = Database(file, _FORMAT, busy)
+        self._database = Database(file, FORMAT, busy)
         try:
             self._database.write(_add_tables)
             self.feed = self._name()
@@ -220,7 +151,7 @@ class FeedLog:
             names = [row[0] for row in reader.execute("SELECT name FROM feed LIMIT 2")]
         if len(names) != 1:
             message = f"is damaged: it is of {'several feeds' if names else 'no feed'}"
-            raise DisseminationError(Fault("HX9050", message, hint=_REMEDY, file=str(self.file)))
+            raise DisseminationError(Fault("HX9050", message, hint=REMEDY, file=str(self.file)))
         name: str = names[0]
         return name
 
@@ -536,7 +467,7 @@ def _next_version(connection: sqlite3.Connection, now: int) -> int:
 
 
 def _add_tables(connection: sqlite3.Connection) -> None:
-    for statement in _ADDED.split(";"):
+    for statement in ADDED.split(";"):
         if statement.strip():
             connection.execute(statement)
 

@@ -55,7 +55,19 @@ from heptox.peer.query.events import (
 from heptox.peer.query.state import PeerState
 from heptox.peer.query.witness import Witness
 from heptox.peer.record.logs import named
-from heptox.peer.wire.messages import ITEM_COST, Answers, Body, Cancel, End, Error, HopPath, PeerId, Query, Status
+from heptox.peer.wire.messages import (
+    ITEM_COST,
+    Answers,
+    Body,
+    Cancel,
+    End,
+    Error,
+    HopPath,
+    PeerId,
+    Query,
+    Status,
+    encode,
+)
 from heptox.peer.wire.transport import Calls, LossHandler, Stream, Transport
 from heptox.printable import printable
 
@@ -261,16 +273,11 @@ class Runner:
 
     async def _end(self, exchange: Exchange, stream: Stream, message: End | Error) -> None:
         """Say the last to an asker, once it is in the books; nothing else is said on the stream meanwhile."""
-        data: bytes | None = None
-        if isinstance(message, End):
-            is_long = sum(1 + len(line.losses) for line in message.receipt) > AT_ONCE
-            message, data = (
-                await trio.to_thread.run_sync(encoded_ending, message) if is_long else encoded_ending(message)
-            )
+        message, data = await _encoded(message)
         try:
             await self.witness.ended(exchange, message)
         except PeerError as error:
-            message, data = _failure(message.query, error), None
+            message, data = await _encoded(_failure(message.query, error))
         try:
             stream.post(message, data)
         except PeerError:
@@ -358,7 +365,7 @@ class Runner:
         if silence.cancelled_caught or not isinstance(message, Query):
             return
         exchange, neighbour = next(self._exchange_names), stream.neighbour
-        error = self.state.refusal(neighbour, message) or self._excess(neighbour, message)
+        error = self.state.refusal(neighbour, message) or _excess(self.work, neighbour, message)
         if error is None:
             try:
                 await self.witness.asked(exchange, neighbour, message)
@@ -371,13 +378,6 @@ class Runner:
         self._streams[exchange] = stream
         await self._step(Arrived(exchange, neighbour, message))
         await self._read(exchange, stream)
-
-    def _excess(self, neighbour: PeerId, query: Query) -> Error | None:
-        try:
-            self.work.admit(neighbour)
-        except PeerError as error:
-            return Error(query.query, Status.FAILED, printable(error.summary))
-        return None
 
     async def _read(self, exchange: Exchange, stream: Stream) -> None:
         """Hand in what comes on a stream until it ends."""
@@ -435,6 +435,23 @@ class _StopWatch:
             self.seconds += trio.current_time() - self._since
         self._since = None
         self.items += items
+
+
+async def _encoded(ending: End | Error) -> tuple[End | Error, bytes]:
+    """What is said last, and how that is sent; a receipt that is long is seen to beside the event loop."""
+    if isinstance(ending, Error):
+        return ending, encode(ending)
+    is_long = sum(1 + len(line.losses) for line in ending.receipt) > AT_ONCE
+    return await trio.to_thread.run_sync(encoded_ending, ending) if is_long else encoded_ending(ending)
+
+
+def _excess(work: Work, neighbour: PeerId, query: Query) -> Error | None:
+    """Why a neighbour is not answered, where it asks for too much."""
+    try:
+        work.admit(neighbour)
+    except PeerError as error:
+        return Error(query.query, Status.FAILED, printable(error.summary))
+    return None
 
 
 def _failure(query: str, error: PeerError) -> Error:
