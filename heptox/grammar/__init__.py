@@ -55,7 +55,7 @@ from heptox.grammar.rules import (
     print_rule,
     print_rules_file,
 )
-from heptox.grammar.spelling import near_name
+from heptox.grammar.spelling import may_be_tag, near_name
 
 if TYPE_CHECKING:
     from heptox.grammar.codec import Encoded, decode_query, encode_query
@@ -101,6 +101,7 @@ __all__ = [
     "encode_query",
     "fault_at",
     "lower",
+    "may_be_tag",
     "near_name",
     "node_value",
     "parse_arrow_lines",

@@ -48,19 +48,29 @@ def hint_for(tree: SchemaTree, step: syntax.Step, context: Path | None) -> str:
     return meant or _there(tree, context)
 
 
+def may_be_tag(name: str, tree: SchemaTree) -> bool:
+    """Whether a name that is not declared may be a tag in a box of a tree: there is one, and no declared name is near.
+
+    >>> from heptox.schema import parse_dtd
+    >>> may_be_tag("b", SchemaTree(parse_dtd("<!ELEMENT a EMPTY>")))
+    False
+    """
+    return bool(tree.boxes) and near_name(name, tree.graph.elements, FAR) is None
+
+
 def undeclared(expression: syntax.Expression, tree: SchemaTree) -> Iterator[Fault]:
     """A fault (HX3041) for each step of a query, in the fragment or outside it, of whose names none is declared.
 
     Where there are boxes, a name that is not declared may be a tag in one: so it is, unless it is near a declared one.
     """
-    elements, attributes = list(tree.graph.elements), set(_attributes(tree.graph))
+    attributes = set(_attributes(tree.graph))
     for node in syntax.nodes(expression):
         if not isinstance(node, syntax.Step) or node.names[0] in _TESTS:
             continue
         is_attribute = bool(_sign(node))
         if any(name in (attributes if is_attribute else tree.graph.elements) for name in node.names):
             continue
-        if tree.boxes and not is_attribute and not any(near_name(name, elements, FAR) for name in node.names):
+        if not is_attribute and all(may_be_tag(name, tree) for name in node.names):
             continue
         message = f"{nothing_for(node)} anywhere in the schema"
         yield Fault("HX3041", message, node.position, hint=_meant_anywhere(tree, node) or _there(tree, None))

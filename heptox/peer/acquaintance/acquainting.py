@@ -22,7 +22,7 @@ from heptox.peer.wire.mapping_files import MappingFiles
 from heptox.peer.wire.messages import PeerId
 from heptox.peer.wire.offers import Offer
 from heptox.peer.wire.standing import Side, Standing
-from heptox.schema import SchemaGraph
+from heptox.schema import SchemaGraph, SchemaTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,18 @@ def _address(text: str) -> PeerAddress | None:
 
 def schema_at(mapping: Mapping, side: Side) -> SchemaGraph:
     """The schema at one side of a mapping."""
-    return (mapping.source if side is Side.SOURCE else mapping.target).graph
+    return _tree_at(mapping, side).graph
+
+
+def _tree_at(mapping: Mapping, side: Side) -> SchemaTree:
+    return mapping.source if side is Side.SOURCE else mapping.target
+
+
+def worded_trees(mappings: Iterable[tuple[Mapping, Side]]) -> tuple[SchemaTree, ...]:
+    """The trees of a schema, which is at these sides of mappings, on which they draw boxes: tags may be there that are
+    not declared."""
+    trees = (_tree_at(mapping, side) for mapping, side in mappings)
+    return tuple(tree for tree in trees if tree.boxes)
 
 
 def our_side(schema: SchemaGraph, mapping: Mapping, wanted: Side | None) -> Side:

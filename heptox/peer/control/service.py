@@ -17,7 +17,7 @@ from heptox.feed import FeedLog
 from heptox.grammar import check_names, encode_query, print_query
 from heptox.matching import Broker
 from heptox.peer.acquaintance.acquaintances import Acquaintances
-from heptox.peer.acquaintance.acquainting import request_models
+from heptox.peer.acquaintance.acquainting import request_models, worded_trees
 from heptox.peer.acquaintance.register import Known
 from heptox.peer.answering import Answering
 from heptox.peer.console import Drawings
@@ -50,7 +50,6 @@ from heptox.peer.runner import Runner
 from heptox.peer.wire.mapping_requests import PROTOCOL as MAPPING_PROTOCOL
 from heptox.peer.wire.messages import PeerId
 from heptox.peer.wire.offers import PROTOCOL
-from heptox.peer.wire.standing import Side
 from heptox.peer.wire.transport import OLD_FEED, Transport
 from heptox.schema import SchemaTree
 from heptox.store import Store, XQuery, external_values
@@ -106,7 +105,7 @@ class PeerService:
         self.schema = folder.schema()
         self.drawings = Drawings(folder.path / DRAWINGS)
         broker = opened.broker
-        self.subscribing = Subscribing(FolderSubscriptions(folder, broker.log, broker), recorder)
+        self.subscribing = Subscribing(FolderSubscriptions(folder, broker.log, broker, self.worded), recorder)
         if opened.feed is not None:
             disk = FeedDisk(folder, broker, opened.feed)
             self.subscribing.feeds = Feeds(
@@ -351,14 +350,10 @@ class PeerService:
             query=query,
         )
 
-    def worded(self) -> list[SchemaTree]:
+    def worded(self) -> tuple[SchemaTree, ...]:
         """The trees of this peer's schema on which its mappings draw boxes: tags may be there that are not declared."""
-        sides = [
-            known.mapping.source if known.acquaintance.side is Side.SOURCE else known.mapping.target
-            for known in self.acquaintances.known
-            if known.mapping is not None
-        ]
-        return [tree for tree in sides if tree.boxes]
+        known = self.acquaintances.known
+        return worded_trees((one.mapping, one.acquaintance.side) for one in known if one.mapping is not None)
 
 
 def _size(file: Path) -> int:

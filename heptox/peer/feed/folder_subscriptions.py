@@ -5,10 +5,11 @@ The caller holds the folder's lock, and writes to the audit log what was done.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 # The matcher not by its name: numpy is loaded when it is asked for, and who only speaks to a daemon starts without it.
@@ -29,10 +30,13 @@ from heptox.matching import (
     Words,
     read_subscriptions,
 )
+from heptox.peer.acquaintance.acquainting import schema_at, schema_key, worded_trees
 from heptox.peer.feed.own_schema import OwnSchema
 from heptox.peer.feed.publishing import Offer, Publisher, gate_of
 from heptox.peer.folder.folder import FEED, MATCHER, SUBSCRIPTIONS, PeerFolder
 from heptox.peer.models.subscriptions import NotificationModel, SubscriptionsRequest
+from heptox.peer.wire.mapping_files import MappingFiles
+from heptox.schema import SchemaTree
 
 
 def open_log(folder: PeerFolder) -> SubscriptionLog:
@@ -121,13 +125,21 @@ class FolderSubscriptions:
     """The subscriptions in a folder: ``broker`` matches documents with them; it is opened when it is needed.
 
     A context manager. Only one thread uses it at a time, unless the broker is given, which has a lock of its own.
+    ``worded`` gives the trees of the peer's schema on which mappings draw boxes, unless those in the folder are read.
     """
 
-    def __init__(self, folder: PeerFolder, log: SubscriptionLog, broker: Broker | None = None) -> None:
+    def __init__(
+        self,
+        folder: PeerFolder,
+        log: SubscriptionLog,
+        broker: Broker | None = None,
+        worded: Callable[[], Sequence[SchemaTree]] | None = None,
+    ) -> None:
         self.log = log
         self._folder = folder
         self._opened = broker
         self._opening = ExitStack()
+        self._worded = worded or partial(_worded, folder)
         self._own_schema: OwnSchema | None = None
 
     def __enter__(self) -> FolderSubscriptions:
@@ -145,11 +157,13 @@ class FolderSubscriptions:
 
     def subscribe(self, wanted: Sequence[SubscriptionRequest], faults: Sequence[Fault], *, skipping: bool) -> AllAdded:
         """Add subscriptions; raises as :meth:`Broker.add`, with HX9070 for those in own words that ask for what the
-        peer's schema does not have."""
+        peer's schema does not have, nor boxes that are drawn on it."""
         if any(one.options.words is Words.OWN for one in wanted):
             self._own_schema = self._own_schema or OwnSchema(self._folder.schema())
-            wanted, unknown = self._own_schema.check(wanted)
-            faults = [*faults, *unknown]
+            known, unknown = self._own_schema.check(wanted)
+            if unknown:  # it may be tags that mappings make
+                known, unknown = self._own_schema.check(wanted, self._worded())
+            wanted, faults = known, [*faults, *unknown]
         if self._opened is not None:
             return self._opened.add(wanted, skipping=skipping, faults=faults)
         return read_subscriptions(wanted, skipping=skipping, faults=faults).add_to(self.log)
@@ -180,6 +194,14 @@ class FolderSubscriptions:
                 return Offer()
             publisher = Publisher(self._folder.identity.peer_id, settings, self._folder.schema(), log)
             return publisher.offer(outcome.published, data, outcome.document)
+
+
+def _worded(folder: PeerFolder) -> tuple[SchemaTree, ...]:
+    """The trees of a peer's schema on which the mappings in its folder draw boxes; raises :class:`HeptoxError` for a
+    mapping that cannot be read."""
+    key = schema_key(folder.schema())
+    read = ((MappingFiles.read(one.mapping).load(), one.side) for one in folder.acquaintances())
+    return worded_trees((mapping, side) for mapping, side in read if schema_key(schema_at(mapping, side)) == key)
 
 
 # -- what the audit log says -----------------------------------------------------------------------------------------

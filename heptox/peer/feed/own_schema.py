@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from heptox.errors import DisseminationError, Fault, GrammarError
-from heptox.grammar import Expression, lower, near_name, parse_subscription, unknown_steps
+from heptox.errors import DisseminationError, Fault, GrammarError, SchemaError
+from heptox.grammar import Expression, lower, may_be_tag, near_name, parse_subscription, unknown_steps
 from heptox.matching import Delivery, SubscriptionRequest, Words, parse_followed
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, TEXT, PatternNode, TreePattern
+from heptox.rewriting import translate_subscription
 from heptox.routing import Overlaps, advertised
 from heptox.schema import SchemaGraph, SchemaTree
 
@@ -34,59 +35,56 @@ class OwnSchema:
         except DisseminationError:  # no document of the schema is finite
             self._overlaps = None
 
-    def check(self, wanted: Sequence[SubscriptionRequest]) -> tuple[list[SubscriptionRequest], list[Fault]]:
-        """Those that can be as they are, and the faults (HX9070) of the others, each with its place."""
+    def check(
+        self, wanted: Sequence[SubscriptionRequest], worded: Sequence[SchemaTree] = ()
+    ) -> tuple[list[SubscriptionRequest], list[Fault]]:
+        """Those that can be as they are, and the faults (HX9070) of the others, each with its place. In the boxes of
+        trees of the schema that are ``worded`` by mappings may be tags that it does not declare."""
         kept: list[SubscriptionRequest] = []
         found: list[Fault] = []
         for one in wanted:
-            faults = list(self._faults(one)) if one.options.words is Words.OWN else []
+            faults = list(self._faults(one, worded)) if one.options.words is Words.OWN else []
             found += faults
             if not faults:
                 kept.append(one)
         return kept, found
 
-    def _faults(self, one: SubscriptionRequest) -> Iterator[Fault]:
+    def _faults(self, one: SubscriptionRequest, worded: Sequence[SchemaTree]) -> Iterator[Fault]:
         if one.options.deliver is Delivery.ANSWERS:
-            yield from self._faults_of_query(one)
+            yield from self._faults_of_query(one, worded)
             return
         try:
             patterns = parse_subscription(one.text, one.file, one.line)
         except GrammarError:  # which is reported where it is added
             return
-        unknown = dict(found for pattern in patterns for found in self._unknown(pattern.children))
+        unknown = dict(found for pattern in patterns for found in self._unknown(pattern.children, worded))
         hint = "without --words own, names are those of whoever publishes"
         for what, near in unknown.items():
             message = f"{one.name}: the schema of this peer, {self._schema.root}, has no {what}"
             yield Fault("HX9070", message, one.position, hint=f"did you mean {near}? {hint}" if near else hint)
         if not unknown:
             for pattern in patterns:
-                if not self._may_match(pattern):
+                if not self._may_match(pattern, worded):
                     message = f"{one.name}: no document of the schema of this peer, {self._schema.root}, has {pattern}"
                     yield Fault("HX9070", message, one.position, hint=hint)
 
-    def _faults_of_query(self, one: SubscriptionRequest) -> Iterator[Fault]:
+    def _faults_of_query(self, one: SubscriptionRequest, worded: Sequence[SchemaTree]) -> Iterator[Fault]:
         try:
             expression = parse_followed(one.text, one.file, one.line)
         except GrammarError:  # which is reported where it is added
             return
-        unknown = unknown_steps(expression, SchemaTree(self._schema))
+        trees = (SchemaTree(self._schema), *worded)
+        unknown = unknown_steps(expression, *trees)
         for fault in unknown:
             message = f"{one.name}: in the schema of this peer, {self._schema.root}, there is {fault.message}"
             place = fault.position
             position = place and replace(place, line=place.line + one.line - 1)
             yield Fault("HX9070", message, position, hint=fault.hint)
-        if not unknown and not self._has_answers(expression):
+        if not unknown and not any(_has_answers(expression, tree) for tree in trees):
             message = f"{one.name}: no document of the schema of this peer, {self._schema.root}, has an answer"
             yield Fault("HX9070", message, one.position)
 
-    def _has_answers(self, expression: Expression) -> bool:
-        """Whether some document may have an answer; so it is, as far as is known, outside the fragment."""
-        try:
-            return bool(lower(expression, SchemaTree(self._schema)).query.members)
-        except GrammarError:  # what cannot be translated is reported for each publisher
-            return True
-
-    def _unknown(self, nodes: Iterable[PatternNode]) -> Iterator[tuple[str, str | None]]:
+    def _unknown(self, nodes: Iterable[PatternNode], worded: Sequence[SchemaTree]) -> Iterator[tuple[str, str | None]]:
         """Each name that the schema does not have, as messages say it, with the name that was probably meant."""
         for node in nodes:
             test = node.test
@@ -94,9 +92,25 @@ class OwnSchema:
                 if test != ANY_ATTRIBUTE and test[1:] not in self._attributes:
                     near = near_name(test[1:], sorted(self._attributes))
                     yield f"attribute {test[1:]}", near and f"@{near}"
-            elif test not in (ANY_ELEMENT, TEXT) and test not in self._schema.elements:
+            elif not self._may_be(test, worded):
                 yield f"element {test}", near_name(test, self._schema.elements)
-            yield from self._unknown(node.children)
+            yield from self._unknown(node.children, worded)
 
-    def _may_match(self, pattern: TreePattern) -> bool:
-        return self._overlaps is None or self._overlaps.pattern(pattern)
+    def _may_be(self, test: str, worded: Sequence[SchemaTree]) -> bool:
+        """Whether there may be elements of that name."""
+        declared = test in (ANY_ELEMENT, TEXT) or test in self._schema.elements
+        return declared or any(may_be_tag(test, tree) for tree in worded)
+
+    def _may_match(self, pattern: TreePattern, worded: Sequence[SchemaTree]) -> bool:
+        if self._overlaps is None or self._overlaps.pattern(pattern):
+            return True
+        query = translate_subscription((), str(pattern)).query
+        return any(_has_answers(query, tree) for tree in worded)
+
+
+def _has_answers(expression: Expression, tree: SchemaTree) -> bool:
+    """Whether some document may have an answer; so it is, as far as is known, outside the fragment."""
+    try:
+        return bool(lower(expression, tree).query.members)
+    except (GrammarError, SchemaError):  # what cannot be translated is reported for each publisher
+        return True
