@@ -36,16 +36,19 @@ def with_surrogates(
     An identifier takes what its node is identified by. Where that is one value, an arrow says it: the source node that
     it stands for, or a key of that; or its only leaf, if no node that it stands below or refers to distinguishes it. A
     leaf that refers to a key takes what the key does, where what makes its node makes the node that it refers to as
-    well; of several that do, those that ``target.joins`` says to connect by.
+    well; of several that do, those that ``target.joins`` says to connect by. That a node refers to itself is not said.
     """
     found = list(arrows)
     taken = {c.target for c in found}
     invented: dict[Path, None] = {}
     identified: list[Leaf] = []
-    holders = (
-        leaf_at(target.tree, reference.source) for reference in target.references if _connects(reference, target)
-    )
-    refers = {holder.stop for holder in holders if holder not in taken}
+    references = [
+        (reference, leaf_at(target.tree, reference.source), leaf_at(target.tree, reference.target))
+        for reference in target.references
+        if _connects(reference, target)
+    ]
+    references = [one for one in references if one[1] not in taken and one[1].stop != one[2].stop]
+    refers = {holder.stop for _, holder, _ in references}
     for path in _identifiers(target):
         leaf = leaf_at(target.tree, path)
         values = [] if leaf in taken else _identity(leaf.stop, arrows, entities, (source, target), refers)
@@ -55,14 +58,12 @@ def with_surrogates(
         if not values and leaf not in taken and _is_identified(leaf.stop, arrows, source, target.tree):
             identified.append(leaf)
     referring: list[tuple[Leaf, Path]] = []
-    for reference in target.references:
-        holder, key = leaf_at(target.tree, reference.source), leaf_at(target.tree, reference.target)
-        if holder not in taken and _connects(reference, target):
-            found += _followed(holder, reference.target, arrows, found, source.tree)
-            if reference.target in invented:
-                invented[reference.source] = None
-            if key in identified and holder.stop:
-                referring.append((holder, key.stop))
+    for reference, holder, key in references:
+        found += _followed(holder, reference.target, arrows, found, source.tree)
+        if reference.target in invented:
+            invented[reference.source] = None
+        if key in identified and holder.stop:
+            referring.append((holder, key.stop))
     identified, referring = _without_cycles(identified, referring, target.tree)
     invented |= dict.fromkeys(leaf.absolute for leaf in (*identified, *(holder for holder, _ in referring)))
     return ArrowSet(

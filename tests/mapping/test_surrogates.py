@@ -202,6 +202,22 @@ def test_none_is_invented_where_nothing_identifies_a_node() -> None:
     assert {loss.path for loss in translation.losses} == {("maker", "@id")}
 
 
+def test_that_a_node_refers_to_itself_is_not_made_up() -> None:
+    club = (
+        "<!ELEMENT club (member*)> <!ELEMENT member (nick)> <!ATTLIST member no ID #REQUIRED> <!ELEMENT nick (#PCDATA)>"
+    )
+    firm = """<!ELEMENT firm (worker*)> <!ELEMENT worker (name)> <!ATTLIST worker wid ID #REQUIRED chief IDREF #IMPLIED>
+    <!ELEMENT name (#PCDATA)>"""
+    found = mapping(club, firm, "member/@no -> worker/@wid\nmember/nick -> worker/name\n")
+    for query in ("//worker/@chief", "for $a in //worker, $b in //worker where $a/@chief = $b/@wid return $b/name"):
+        translation = translate(found, parse_query(query), Direction.SOURCE)
+        assert translation.empty
+        assert {loss.path for loss in translation.losses} == {("worker", "@chief")}
+    absent = "//worker[empty(@chief)]/name"
+    document = '<club><member no="m1"><nick>A</nick></member></club>'
+    assert not check_equal(found, absent, pairs(found, [document], Direction.SOURCE), Direction.SOURCE).empty
+
+
 UNITS = """<!ELEMENT list (unit*)> <!ELEMENT unit (label?, floor?, city?)> <!ELEMENT label (#PCDATA)>
 <!ELEMENT floor (#PCDATA)> <!ELEMENT city (#PCDATA)>"""
 DEPARTMENTS = """<!ELEMENT hq (dept*, site*)> <!ELEMENT dept (label?, floor?)> <!ATTLIST dept site IDREF #IMPLIED>
