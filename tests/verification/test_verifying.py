@@ -184,7 +184,8 @@ def test_what_takes_too_long_is_stopped_and_counted(
     monkeypatch.setattr(verifying, "evaluate", endless)
     found = verify(mapping(ARROWS), 2)
     assert not found.passed
-    assert found.stopped == 8
+    assert found.stopped > 0
+    assert found.stopped + sum(found.refused.values()) == 8
     assert found.checks == {Law.ALONG: 0, Law.AGAINST: 0}
     assert set(found.untested.values()) == {"every query took too long"}
 
