@@ -182,10 +182,9 @@ def test_what_takes_too_long_is_stopped_and_counted(
 
     monkeypatch.setattr(verifying, "MOST_SECONDS", -1.0)
     monkeypatch.setattr(verifying, "evaluate", endless)
-    found = verify(mapping(ARROWS), 2)
+    found = verify(mapping(ARROWS), 1)
     assert not found.passed
-    assert found.stopped > 0
-    assert found.stopped + sum(found.refused.values()) == 8
+    assert (found.stopped, found.refused) == (4, {})
     assert found.checks == {Law.ALONG: 0, Law.AGAINST: 0}
     assert set(found.untested.values()) == {"every query took too long"}
 
