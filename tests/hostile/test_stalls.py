@@ -196,15 +196,15 @@ def test_costly_queries_of_one_neighbour_cost_others_nothing_and_itself_its_budg
 # -- answers ---------------------------------------------------------------------------------------------------------
 
 MANY_ITEMS: Final = 400_000
-MANY_LINES: Final = 3990
+MANY_LINES: Final = 2_000
 
 
 def very_many(query: Query) -> tuple[Answers, End]:
-    """Items that are short, and a receipt that has as many lines as it may."""
+    """Items that are short, and a receipt of very many lines."""
     items = tuple(map(str, range(MANY_ITEMS)))
     own = ReceiptLine(query.path, Status.ANSWERED, MANY_ITEMS)
     behind = (
-        ReceiptLine((*query.path, Hop(f"peer {number}", "behind")), Status.FAILED, 0, ("a",) * 60)
+        ReceiptLine((*query.path, Hop(f"peer {number}", "behind")), Status.FAILED, 0, ("a",) * 20)
         for number in range(MANY_LINES)
     )
     return Answers(query.query, query.path, items), End(query.query, (own, *behind))
