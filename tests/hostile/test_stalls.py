@@ -156,6 +156,13 @@ SHORT: Final = (
 """Queries of few characters that stand for many: what they cost is their translation."""
 
 
+async def become_acquainted(attacked: Daemon, *seeds: bytes) -> None:
+    """Let those with these keys become acquaintances, who go by the beginnings of them."""
+    for seed in seeds:
+        async with stranger(attacked, seed) as made:
+            assert (await made.make(made.offer(name=seed[:6].decode()))).standing is Standing.AGREED
+
+
 def test_costly_queries_of_one_neighbour_cost_others_nothing_and_itself_its_budget(pair: tuple[Daemon, Daemon]) -> None:
     """By an acquaintance that asks for much at once, again and again, or takes nothing; until it is refused."""
     attacked, schema = pair[0], schema_key(PeerFolder.open(pair[0].folder).schema())
@@ -163,11 +170,6 @@ def test_costly_queries_of_one_neighbour_cost_others_nothing_and_itself_its_budg
         client.load("large.xml", records("boston", 2000, 1).encode())
     seeds = b"greedy" + bytes(26), b"friend" + bytes(26)
     reasons = list[str]()
-
-    async def become_acquainted() -> None:
-        for seed in seeds:
-            async with stranger(attacked, seed) as made:
-                assert (await made.make(made.offer(name=seed[:6].decode()))).standing is Standing.AGREED
 
     async def attack() -> None:
         async with hostile(0, seed=seeds[0]) as greedy, trio.open_nursery() as nursery:
@@ -187,7 +189,7 @@ def test_costly_queries_of_one_neighbour_cost_others_nothing_and_itself_its_budg
             for stream in begun:
                 stream.abort()
 
-    run(become_acquainted)
+    run(partial(become_acquainted, attacked, *seeds))
     bounds = Bounds(step=STEP, growth=GROWTH)
     with no_harm(attacked, query=NARROW, bounds=bounds, friend=Friend(seeds[1], schema)):
         run(attack)
@@ -216,11 +218,6 @@ def test_answers_and_receipts_that_are_very_long_are_taken_a_little_at_a_time(pa
     seeds = b"mallory" + bytes(25), b"asking" + bytes(26)
     came = list[int]()
 
-    async def become_acquainted() -> None:
-        for seed in seeds:
-            async with stranger(attacked, seed) as made:
-                assert (await made.make(made.offer(name=seed[:6].decode()))).standing is Standing.AGREED
-
     async def answer(stream: MessageStream, query: Query) -> None:
         for message in very_many(query):
             stream.post(message)
@@ -236,7 +233,7 @@ def test_answers_and_receipts_that_are_very_long_are_taken_a_little_at_a_time(pa
             came.append(sum(len(one.items) for one in answers if isinstance(one, Answers)))
             assert isinstance(end, End | Error)
 
-    run(become_acquainted)
+    run(partial(become_acquainted, attacked, *seeds))
     with no_harm(attacked, query=QUERY, bounds=Bounds(step=STEP, growth=GROWTH)):
         run(attack)
     assert min(came) > MANY_ITEMS / 2
