@@ -132,6 +132,13 @@ def _skipping() -> Iterator[None]:
         raise
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _unhurried_translation() -> Iterator[None]:
+    """What a translation may take in this process is bounded so that it ends, not by how fast the machine is."""
+    with mock.patch("heptox.translate.model.MOST_SECONDS", 60.0):
+        yield
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session of Spark on two cores of this machine. Tests that use it leave no view and no setting behind.

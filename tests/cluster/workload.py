@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from unittest import mock
 
 from heptox.cluster import Edge, auction_document, paths, query
 from heptox.grammar import Expression, parse_query, print_query
@@ -47,8 +46,7 @@ def exchanged(schema: str, seed: int, path: Crossing) -> str:
 def across(name: str, path: Crossing) -> PathTranslation:
     """The query ``name`` over ``auction.dtd`` after a path of mappings, at least one."""
     hops = [Hop(mapping(edge), to, str(edge)) for edge, to in path]
-    with mock.patch("heptox.translate.model.MOST_SECONDS", 60.0):  # whatever else the process has to do
-        return translate_path(hops, parse_query(query(name)))
+    return translate_path(hops, parse_query(query(name)))
 
 
 @cache
