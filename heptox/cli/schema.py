@@ -94,7 +94,7 @@ class _Notes:
             yield from self._of_attribute(path) if path[-1] != TEXT else ()
             return
         element = self.tree.element(path)
-        if element.name in self.tree.recursive_types:
+        if self.tree.is_recursive(path):
             yield "recursive" if unfolded else "recursive, as above"
         if element.mixed:
             yield "mixed"
@@ -120,9 +120,9 @@ class _Notes:
 def _node(tree: SchemaTree, path: Path, notes: _Notes, unfolded: set[str]) -> Node:
     """The node at ``path``; recursive element types are unfolded where they come first, and so stay finite."""
     element = tree.element(path) if tree.is_element(path) else None
-    again = element is not None and element.name in unfolded
-    if element is not None and element.name in tree.recursive_types:
-        unfolded.add(element.name)
+    again = element is not None and element.key in unfolded
+    if element is not None and tree.is_recursive(path):
+        unfolded.add(element.key)
     cardinality = tree.edge(path)
     return Node(
         name=path[-1] if path else tree.root,

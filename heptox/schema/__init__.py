@@ -9,6 +9,7 @@ from heptox.schema.dtd import (
 )
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.groups import Group, alike_boxes, groups
+from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph, tokens
 from heptox.schema.references import id_paths, idref_paths, inferred_references
 from heptox.schema.steps import axis_matches
@@ -52,6 +53,7 @@ __all__ = [
     "amended_types",
     "as_declared",
     "axis_matches",
+    "by_name",
     "conform",
     "document_dtd",
     "groups",

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from heptox.xml import NO_PREFIXES, Prefixes
+
 
 class Cardinality(StrEnum):
     """How often a child may stand below its parent."""
@@ -73,10 +75,20 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """An edge of the graph: an element type ``name`` below its parent, with its cardinality there."""
+    """An edge of the graph: elements called ``name`` below their parent, with their cardinality there.
+
+    ``type`` is what their element type is called in the graph, where that is not their name: a schema may give one name
+    several types.
+    """
 
     name: str
     cardinality: Cardinality
+    type: str = ""
+
+    @property
+    def key(self) -> str:
+        """What the graph calls the element type."""
+        return self.type or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +110,9 @@ class Element:
 
     ``text`` without children is ``(#PCDATA)``, with children mixed content; neither is ``EMPTY`` or element content.
     ``content`` is the content model of the children that the edges summarise, ``None`` when it is not known; it says
-    what a valid document looks like and takes no part in comparisons.
+    what a valid document looks like and takes no part in comparisons. ``type`` is what the graph calls the element type
+    where that is not its name. Where content is ``open``, anything else may stand there as well, known to the schema or
+    not.
     """
 
     name: str
@@ -106,33 +120,42 @@ class Element:
     attributes: tuple[Attribute, ...] = ()
     text: bool = False
     content: Particle | None = field(default=None, compare=False, repr=False)
+    type: str = ""
+    open: bool = False
+
+    @property
+    def key(self) -> str:
+        """What the graph calls the element type."""
+        return self.type or self.name
 
     @property
     def mixed(self) -> bool:
-        """Whether text and child elements stand side by side."""
-        return self.text and bool(self.children)
+        """Whether text and child elements may stand side by side."""
+        return self.text and (self.open or bool(self.children))
 
     @property
     def text_only(self) -> bool:
         """Whether the element is a leaf: it holds nothing but text, no attributes either."""
-        return self.text and not self.children and not self.attributes
+        return self.text and not self.open and not self.children and not self.attributes
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaGraph:
-    """A schema: its root element type and all declared element types by name.
+    """A schema: its root element type and all declared element types, by name, or by what else it calls them.
 
-    ``file`` is where it was read from, for messages; ``text`` is the DTD itself. Neither takes part in comparisons.
+    ``file`` is where it was read from, for messages; ``text`` is the schema itself; ``prefixes`` are those that texts
+    use for its names. None of these takes part in comparisons.
     """
 
     root: str
     elements: Mapping[str, Element]
     file: str | None = field(default=None, compare=False)
     text: str | None = field(default=None, compare=False, repr=False)
+    prefixes: Prefixes = field(default=NO_PREFIXES, compare=False)
 
     def __post_init__(self) -> None:
         if self.root not in self.elements:
             raise ValueError(f"the root {self.root} is not declared")
         for element in self.elements.values():
-            if missing := [child.name for child in element.children if child.name not in self.elements]:
+            if missing := [child.name for child in element.children if child.key not in self.elements]:
                 raise ValueError(f"{element.name} has undeclared children: {', '.join(missing)}")

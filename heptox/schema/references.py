@@ -54,4 +54,4 @@ def _attributes(tree: SchemaTree, kind: AttributeType) -> tuple[Path, ...]:
 
 
 def _recurs(tree: SchemaTree, path: Path) -> bool:
-    return any(tree.element(path[:length]).name in tree.recursive_types for length in range(len(path) + 1))
+    return any(tree.is_recursive(path[:length]) for length in range(len(path) + 1))

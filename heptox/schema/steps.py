@@ -107,9 +107,9 @@ def _holds(tree: SchemaTree, path: Path, test: str) -> bool:
     element = tree.element(path)
     if test == WILDCARD:
         return bool(element.children)
-    below = tree.types_below[element.name]
+    below = tree.names_below(path)
     if test == TEXT:
-        return element.text or any(tree.graph.elements[name].text for name in below)
+        return element.text or any(tree.types_by_name.graph.elements[name].text for name in below)
     if test in below:
         return True
     has_boxes = any(box.path[: len(path)] == path for box in tree.boxes)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 from heptox.errors import Fault, SchemaError
+from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, Cardinality, Element, SchemaGraph
 from heptox.xml import name_spellings, unescaped_name
 
@@ -73,6 +74,7 @@ class SchemaTree:
         self._child_stops: dict[Path, tuple[Path, ...]] = {}
         self._stops: dict[Path, tuple[Path, ...]] = {}
         self._cyclic: dict[Path, bool] = {}
+        self._names_below: dict[str, frozenset[str]] = {}
         # What steps can stand for, as far as it is known (steps.py).
         self.known_matches: dict[tuple[Path, Axis, str], tuple[Match, ...]] = {}
 
@@ -88,41 +90,71 @@ class SchemaTree:
 
     @property
     def root(self) -> str:
-        return self.graph.root
+        """What the root element is called."""
+        return self._elements[()].name
 
     @cached_property
     def recursive_types(self) -> frozenset[str]:
         """The element types that can contain themselves."""
-        return frozenset(name for name, below in self.types_below.items() if name in below)
+        return frozenset(key for key, below in self.types_below.items() if key in below)
+
+    def is_recursive(self, path: Path) -> bool:
+        """Whether elements of the type at ``path`` can stand below each other."""
+        types = self.types_by_name.recursive_types if self._is_by_name(path) else self.recursive_types
+        return self.element(path).key in types
+
+    @cached_property
+    def types_by_name(self) -> SchemaTree:
+        """The tree in which all element types of one name are one, of which what stands anywhere is."""
+        graph = by_name(self.graph)
+        return self if graph is self.graph else SchemaTree(graph)
+
+    def _is_by_name(self, path: Path) -> bool:
+        return self.types_by_name is not self and any(step.startswith(ANYWHERE) for step in path)
 
     @cached_property
     def declared_names(self) -> frozenset[str]:
         """What a step can name that the schema declares."""
-        elements = self.graph.elements
-        attributes = (attribute.name for element in elements.values() for attribute in element.attributes)
-        return frozenset((WILDCARD, TEXT, *elements, *attributes))
+        elements = self.graph.elements.values()
+        attributes = (attribute.name for element in elements for attribute in element.attributes)
+        return frozenset((WILDCARD, TEXT, *self.element_names, *attributes))
 
     @cached_property
-    def _types_of_children(self) -> dict[str, frozenset[str]]:
+    def element_names(self) -> frozenset[str]:
+        """What the elements are called that the schema declares."""
+        return frozenset(element.name for element in self.graph.elements.values())
+
+    @cached_property
+    def _types_of_children(self) -> dict[str, dict[str, str]]:
+        """For each element type, the types of its children by their names."""
         elements = self.graph.elements
-        return {name: frozenset(child.name for child in element.children) for name, element in elements.items()}
+        return {key: {child.name: child.key for child in element.children} for key, element in elements.items()}
 
     @cached_property
     def types_below(self) -> dict[str, frozenset[str]]:
         """For each element type, the types that can stand below it, at any depth."""
         children = self._types_of_children
 
-        def reachable(name: str) -> frozenset[str]:
+        def reachable(key: str) -> frozenset[str]:
             seen: set[str] = set()
-            waiting = list(children[name])
+            waiting = list(children[key].values())
             while waiting:
                 child = waiting.pop()
                 if child not in seen:
                     seen.add(child)
-                    waiting.extend(children[child])
+                    waiting.extend(children[child].values())
             return frozenset(seen)
 
-        return {name: reachable(name) for name in children}
+        return {key: reachable(key) for key in children}
+
+    def names_below(self, path: Path) -> frozenset[str]:
+        """What the elements are called that can stand below the element at ``path``, at any depth."""
+        if self._is_by_name(path):
+            return self.types_by_name.types_below[self.element(path).name]
+        key = self.element(path).key
+        if key not in self._names_below:
+            self._names_below[key] = frozenset(self.graph.elements[below].name for below in self.types_below[key])
+        return self._names_below[key]
 
     # -- single nodes --------------------------------------------------------------------------------------------
 
@@ -144,15 +176,17 @@ class SchemaTree:
         if path not in self._elements:
             parent, step = path[:-1], path[-1]
             if step.startswith(ANYWHERE):
-                if step.removeprefix(ANYWHERE) not in self.types_below[self.element(parent).name]:
+                if step.removeprefix(ANYWHERE) not in self.names_below(parent):
                     raise KeyError(path)
-                self._elements[path] = self.graph.elements[step.removeprefix(ANYWHERE)]
+                self._elements[path] = self.types_by_name.graph.elements[step.removeprefix(ANYWHERE)]
                 return self._elements[path]
             box = self._boxes.get(path)
             name = box.members[0] if box else step
-            if name not in self._types_of_children[self.element(parent).name] or (box is None and path in self._boxed):
+            tree = self.types_by_name if self._is_by_name(parent) else self
+            key = tree._types_of_children[self.element(parent).key].get(name)
+            if key is None or (box is None and path in self._boxed):
                 raise KeyError(path)
-            self._elements[path] = self.graph.elements[name]
+            self._elements[path] = tree.graph.elements[key]
         return self._elements[path]
 
     def attribute(self, path: Path) -> Attribute:
@@ -259,8 +293,8 @@ class SchemaTree:
             return False
         if self._cyclic[path[:-1]] or not self.is_element(path):
             return self._cyclic[path[:-1]]
-        name = self.element(path).name
-        return name in self.recursive_types and any(self.element(above).name == name for above in _nearest_above(path))
+        key = self.element(path).key
+        return self.is_recursive(path) and any(self.element(above).key == key for above in _nearest_above(path))
 
     def walk(self, path: Path = ()) -> Iterator[Path]:
         """``path`` and all nodes below it in schema order.
@@ -275,17 +309,17 @@ class SchemaTree:
         waiting: list[tuple[Path, set[str]]] = [(path, set())]
         while waiting:
             node, unfolded = waiting.pop()
-            name = self.element(node).name if self.is_element(node) else None
-            if name in unfolded:
+            key = self.element(node).key if self.is_element(node) else None
+            if key in unfolded:
                 continue
             met += 1
             if met > MAXIMUM_NODES:
                 raise too_large()
             yield node
-            if name is not None:
-                recursive = name in self.recursive_types
+            if key is not None:
+                recursive = self.is_recursive(node)
                 if recursive:
-                    unfolded.add(name)
+                    unfolded.add(key)
                 children = reversed(self.children(node))
                 waiting.extend((child, unfolded if recursive else set(unfolded)) for child in children)
 
@@ -336,7 +370,7 @@ class SchemaTree:
         if value in self._boxes[box].members:
             return value
         for name in name_spellings(value):
-            if name not in self.graph.elements:
+            if name not in self.element_names:
                 return name
         raise SchemaError(Fault("HX2011", f"the schema declares every name that could stand for the value {value!r}"))
 
@@ -344,7 +378,7 @@ class SchemaTree:
         """The value behind a tag in the box at ``box``; ``None`` for a tag that no value becomes."""
         if tag in self._boxes[box].members:
             return tag
-        if tag in self.graph.elements:
+        if tag in self.element_names:
             return None
         value = unescaped_name(tag)
         return value if self.tag_of_value(box, value) == tag else None

@@ -2,7 +2,8 @@
 
 Every element type that can repeat, and the root's, has a relation with a row for each of its elements. What is reached
 from an element by single-valued edges is columns of its row: a leaf is its text, an inner element is where it stands.
-An element with mixed or recursive content is **opaque**: only where it stands is kept, and it is looked into on demand.
+An element with mixed, recursive or open content is **opaque**: only where it stands is kept, and it is looked into on
+demand.
 
 Identifiers of SQL ignore case even when they are quoted, and names of elements do not: the names of tables and columns
 are generated, and this catalogue leads from schema paths to them.
@@ -17,7 +18,7 @@ from functools import cached_property
 from typing import Final
 
 from heptox.errors import Fault, StoreError
-from heptox.schema import Element, Path, SchemaGraph, SchemaTree
+from heptox.schema import Element, Path, SchemaGraph, SchemaTree, by_name
 
 MOST_PATHS: Final = 20_000
 """Schema paths of one catalogue; a schema that shares element types so much that it has more is not shredded."""
@@ -80,8 +81,8 @@ class Catalogue:
     """
 
     def __init__(self, graph: SchemaGraph) -> None:
-        self.graph = graph
-        self.tree = SchemaTree(graph)
+        self.graph = by_name(graph)
+        self.tree = SchemaTree(self.graph)
         self._codes: dict[Path, int] = {}
         self._relations: dict[str, Relation] = {}
         self._walk()
@@ -119,13 +120,13 @@ class Catalogue:
         return path in self._codes
 
     def is_opaque(self, name: str) -> bool:
-        """Whether elements of a type are kept as they stand: those with mixed or recursive content."""
+        """Whether elements of a type are kept as they stand: those with mixed, recursive or open content."""
         return name in self._opaque
 
     @cached_property
     def _opaque(self) -> frozenset[str]:
-        mixed = {element.name for element in self.graph.elements.values() if element.mixed}
-        return frozenset(mixed | self.tree.recursive_types)
+        elements = self.graph.elements.values()
+        return frozenset({each.name for each in elements if each.mixed or each.open} | self.tree.recursive_types)
 
     def _walk(self) -> None:
         waiting: list[tuple[Path, bool]] = [((), True)]

@@ -96,7 +96,7 @@ class _Proposal:
     def copied(self, lost: Path) -> bool:
         """Whether only an arrow that copies the subtree can carry the node: its content has no bound."""
         inside = lost in self.tree and self.tree.is_element(lost) and not self.tree.is_leaf(lost)
-        return inside and self.tree.box(lost) is None and self.tree.element(lost).name in self.tree.recursive_types
+        return inside and self.tree.box(lost) is None and self.tree.is_recursive(lost)
 
     def candidates(self, lost: Path) -> list[Path]:
         """The free leaves where the neighbours are carried to, of the same name if there are; or one such elsewhere."""

@@ -68,7 +68,7 @@ def _taking_whole(tree: SchemaTree, copied: set[Path], used: set[Path]) -> Schem
     recursive = {
         path
         for path in tree.walk()
-        if tree.is_element(path) and tree.element(path).name in tree.recursive_types and tree.whole_at(path) is None
+        if tree.is_element(path) and tree.is_recursive(path) and tree.whole_at(path) is None
     }
     entered = {path for path in recursive if any(leaf[: len(path)] == path and leaf != path for leaf in used)}
     wholes = copied | (recursive - entered)

@@ -19,6 +19,15 @@ from heptox.xml.files import (
     read_text,
     unreadable,
 )
+from heptox.xml.namespaces import (
+    NO_PREFIXES,
+    XML_NAMESPACE,
+    XSI_NAMESPACE,
+    Prefixes,
+    UnboundPrefixError,
+    expanded_name,
+    split_name,
+)
 
 if TYPE_CHECKING:
     from heptox.xml.beside import beside_content
@@ -66,16 +75,21 @@ __all__ = [
     "MOST_PROLOG",
     "NAME",
     "NAME_TOKEN",
+    "NO_PREFIXES",
     "PARSING",
     "PIECE",
     "STANDARD_INPUT",
+    "XML_NAMESPACE",
+    "XSI_NAMESPACE",
     "Document",
     "LiteralSource",
     "Outline",
     "Piece",
     "PieceReader",
     "PieceTooLargeError",
+    "Prefixes",
     "Readable",
+    "UnboundPrefixError",
     "XmlElement",
     "XmlReader",
     "beside_content",
@@ -86,6 +100,7 @@ __all__ = [
     "escaped_name",
     "escaped_text",
     "escaped_value",
+    "expanded_name",
     "file_name",
     "identifying_attributes",
     "line_of",
@@ -95,6 +110,7 @@ __all__ = [
     "read_document",
     "read_dtd_text",
     "read_text",
+    "split_name",
     "start_tag",
     "tags_of",
     "unescaped_name",

@@ -149,25 +149,25 @@ class Outline:
     def _whole(self) -> frozenset[str]:
         """The element types that hold text between elements, or themselves, and those that hold only such ones."""
         elements = self.tree.graph.elements
-        found = {name for name, element in elements.items() if element.mixed} | self.tree.recursive_types
+        found = {key for key, element in elements.items() if element.mixed or element.open} | self.tree.recursive_types
         grew = True
         while grew:
             more = {
-                name
-                for name, element in elements.items()
+                key
+                for key, element in elements.items()
                 if element.children
                 and not element.attributes
                 and not element.text
-                and all(child.name in found for child in element.children)
+                and all(child.key in found for child in element.children)
             }
             grew = not more <= found
             found |= more
         return frozenset(found)
 
     def _is_topmost_whole(self, parent: Path, child: Path) -> bool:
-        if self.tree.box(child) or self.tree.element(child).name not in self._whole:
+        if self.tree.box(child) or self.tree.element(child).key not in self._whole:
             return False
-        return not parent or self.tree.element(parent).name not in self._whole
+        return not parent or self.tree.element(parent).key not in self._whole
 
     # -- neighbourhoods ----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,68 @@
+"""Element types of one name as one: what holds of all elements that are called so, whatever their types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, SchemaGraph
+
+
+def by_name(graph: SchemaGraph) -> SchemaGraph:
+    """The graph in which element types of one name are one, weakened to what holds for all of them.
+
+    Itself, where each name has one type; each document that is valid for a graph is valid for this one as well, as far
+    as edges, attributes and texts go. Content models are not known where types differ.
+
+    >>> text = Element("b", text=True, type="b of a")
+    >>> graph = SchemaGraph("a", {
+    ...     "a": Element("a", (Child("b", Cardinality.ONE, "b of a"), Child("c", Cardinality.ONE))),
+    ...     "c": Element("c", (Child("b", Cardinality.MANY),)), "b": Element("b"), "b of a": text})
+    >>> by_name(graph).elements["b"].text, sorted(by_name(graph).elements)
+    (True, ['a', 'b', 'c'])
+    """
+    named: dict[str, list[Element]] = {}
+    for element in graph.elements.values():
+        named.setdefault(element.name, []).append(element)
+    if all(element.key == name and len(several) == 1 for name, several in named.items() for element in several):
+        return graph
+    elements = {name: _merged(name, several) for name, several in named.items()}
+    return replace(graph, root=graph.elements[graph.root].name, elements=elements)
+
+
+def _merged(name: str, several: Sequence[Element]) -> Element:
+    children = [{child.name: child.cardinality for child in element.children} for element in several]
+    attributes = [{attribute.name: attribute for attribute in element.attributes} for element in several]
+    single = len(several) == 1
+    return Element(
+        name,
+        tuple(
+            Child(child, _weakest([each.get(child, Cardinality.OPTIONAL) for each in children]))
+            for child in dict.fromkeys(child for each in children for child in each)
+        ),
+        tuple(
+            _merged_attribute([each[one] for each in attributes if one in each], len(several))
+            for one in dict.fromkeys(one for each in attributes for one in each)
+        ),
+        any(element.text for element in several),
+        several[0].content if single else None,
+        open=any(element.open for element in several),
+    )
+
+
+def _weakest(several: Iterable[Cardinality]) -> Cardinality:
+    found = list(several)
+    required, repeats = all(each.required for each in found), any(each.repeats for each in found)
+    if repeats:
+        return Cardinality.SOME if required else Cardinality.MANY
+    return Cardinality.ONE if required else Cardinality.OPTIONAL
+
+
+def _merged_attribute(several: Sequence[Attribute], of: int) -> Attribute:
+    first = several[0]
+    if len(several) == of and all(each == first for each in several):
+        return first
+    same = all(each.type == first.type for each in several)
+    kind = first.type if same and first.type != AttributeType.ENUMERATION else AttributeType.CDATA
+    required = len(several) == of and all(each.cardinality.required and each.default is None for each in several)
+    return Attribute(first.name, kind, Cardinality.ONE if required else Cardinality.OPTIONAL)

@@ -1,0 +1,162 @@
+"""Expanded names: a namespace and a local name (``semantics.md`` section 1), and the prefixes that texts have for them.
+
+Everything in heptox names elements and attributes by ``{namespace}local``, or by the local name alone where there is no
+namespace, as lxml does. Prefixes belong to texts, and never decide whether two names are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
+XSI_NAMESPACE: Final = "http://www.w3.org/2001/XMLSchema-instance"
+
+_DECORATIONS: Final = ("//", "@")
+"""What the steps of paths may begin with."""
+
+
+def expanded_name(namespace: str, local: str) -> str:
+    """The name of what is called ``local`` in a namespace, ``""`` for none.
+
+    >>> expanded_name("urn:a", "b"), expanded_name("", "b")
+    ('{urn:a}b', 'b')
+    """
+    return f"{{{namespace}}}{local}" if namespace else local
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """The namespace of an expanded name, ``""`` for none, and its local name.
+
+    >>> split_name("{urn:a}b"), split_name("b")
+    (('urn:a', 'b'), ('', 'b'))
+    """
+    if not name.startswith("{"):
+        return "", name
+    namespace, _, local = name[1:].rpartition("}")
+    return namespace, local
+
+
+class UnboundPrefixError(Exception):
+    """A prefix that no table binds; its first argument."""
+
+
+@dataclass(frozen=True)
+class Prefixes:
+    """A table of prefixes, each with the namespace that it stands for; ``""`` is that of elements without a prefix.
+
+    ``xml`` is always bound. Of several prefixes for a namespace the first is written.
+
+    >>> prefixes = Prefixes.of({"": "urn:a", "b": "urn:b"})
+    >>> prefixes.expanded("b:x"), prefixes.expanded("x"), prefixes.expanded("x", attribute=True)
+    ('{urn:b}x', '{urn:a}x', 'x')
+    >>> prefixes.written("{urn:b}x"), prefixes.written("{urn:c}x")
+    ('b:x', 'Q{urn:c}x')
+    """
+
+    bound: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, bound: Mapping[str, str]) -> Prefixes:
+        """The table that binds these; what is bound to no namespace is not bound."""
+        return cls(tuple((prefix, namespace) for prefix, namespace in bound.items() if namespace or not prefix))
+
+    def __bool__(self) -> bool:
+        return bool(self.bound)
+
+    @cached_property
+    def namespaces(self) -> dict[str, str]:
+        """The namespaces by their prefixes."""
+        return {"xml": XML_NAMESPACE, **dict(self.bound)}
+
+    @cached_property
+    def _prefixes(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for prefix, namespace in self.namespaces.items():
+            found.setdefault(namespace, []).append(prefix)
+        return found
+
+    def expanded(self, name: str, *, attribute: bool = False) -> str:
+        """The expanded name that a name in a text stands for: ``p:local``, ``local`` or ``Q{namespace}local``.
+
+        Raises :class:`UnboundPrefixError`.
+        """
+        if name.startswith("Q{"):
+            namespace, local = split_name(name[1:])
+            return expanded_name(namespace.strip(), local)
+        prefix, colon, local = name.rpartition(":")
+        if not colon:
+            return name if attribute else expanded_name(self.namespaces.get("", ""), name)
+        if prefix not in self.namespaces:
+            raise UnboundPrefixError(prefix)
+        return expanded_name(self.namespaces[prefix], local)
+
+    def written(self, name: str, *, attribute: bool = False) -> str:
+        """A name as a text has it."""
+        namespace, local = split_name(name)
+        if not namespace:
+            return name if attribute or not self.namespaces.get("") else f"Q{{}}{local}"
+        prefix = self.prefix_of(namespace, attribute=attribute)
+        if prefix is None:
+            return f"Q{{{namespace}}}{local}"
+        return f"{prefix}:{local}" if prefix else local
+
+    def prefix_of(self, namespace: str, *, attribute: bool = False) -> str | None:
+        """The prefix that is written for a namespace, ``None`` where there is none."""
+        return next((one for one in self._prefixes.get(namespace, ()) if one or not attribute), None)
+
+    def path(self, steps: Iterable[str]) -> str:
+        """A path as a text has it: its steps with slashes between.
+
+        >>> Prefixes.of({"a": "urn:a"}).path(("{urn:a}b", "@{urn:a}c"))
+        'a:b/@a:c'
+        """
+        return "/".join(map(self.step, steps))
+
+    def step(self, step: str) -> str:
+        """A step of a path as a text has it."""
+        decoration = next((sign for sign in _DECORATIONS if step.startswith(sign)), "")
+        name = step.removeprefix(decoration)
+        if not name.startswith("{") and not self.namespaces.get(""):
+            return step
+        if name.startswith("[") or name in ("*", "text()"):
+            return step
+        return decoration + self.written(name, attribute=decoration == "@")
+
+    def with_more(self, bound: Mapping[str, str]) -> Prefixes:
+        """The table with other bindings, which come first."""
+        return Prefixes.of({**bound, **{one: uri for one, uri in self.bound if one not in bound}})
+
+    def covering(self, names: Iterable[str], *, attributes: Iterable[str] = ()) -> Prefixes:
+        """The table with a prefix for the namespace of each of these expanded names, and none for any other.
+
+        The prefix for elements without one is kept only where no element is in no namespace.
+
+        >>> Prefixes.of({"a": "urn:a", "b": "urn:b"}).covering(["{urn:b}x", "{urn:c}y"]).bound
+        (('b', 'urn:b'), ('ns1', 'urn:c'))
+        """
+        elements = {split_name(name)[0] for name in names}
+        others = {split_name(name)[0] for name in attributes} - {""}
+        default = self.namespaces.get("") if "" not in elements else None
+        found: dict[str, str] = {"": default} if default in elements and default else {}
+        fresh = _fresh({prefix for prefix, _ in self.bound})
+        for namespace in sorted((elements | others) - {"", XML_NAMESPACE}):
+            if namespace == found.get("") and namespace not in others:
+                continue
+            prefix = self.prefix_of(namespace, attribute=True)
+            found[prefix or next(fresh)] = namespace
+        return Prefixes.of(found)
+
+
+def _fresh(taken: set[str]) -> Iterator[str]:
+    """Prefixes that are not taken."""
+    number = 0
+    while True:
+        number += 1
+        if f"ns{number}" not in taken:
+            yield f"ns{number}"
+
+
+NO_PREFIXES: Final = Prefixes()
