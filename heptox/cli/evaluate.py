@@ -204,7 +204,7 @@ def _read_once(expression: Expression, read: list[tuple[str, bytes]], times: _Ti
     """The items, from documents whose schema is not known; all documents are parsed before the first."""
     if any(syntax.collections(expression)):
         with times.taken("read"):
-            together = [parse_document(data, file_name(document)) for document, data in read]
+            together = [parse_document(data, file_name(document), namespaces=True) for document, data in read]
         return times.items(_together(expression, together, "no schema is given", explain), "items")
     with times.taken("read"):
         answers = [_answer(expression, data, file_name(document), explain) for document, data in read]
@@ -226,7 +226,7 @@ def _answer(expression: Expression, data: bytes, name: str, explain: bool) -> It
             document, reason = store.projected_once(read, expression, name), plan.reason
     if explain:
         print_note(f"interpreted: {reason}")
-    return store.evaluate(expression, [document or parse_document(data, name)])
+    return store.evaluate(expression, [document or parse_document(data, name, namespaces=True)])
 
 
 def _together(expression: Expression, documents: list[Document], why: str, explain: bool) -> Iterator[str]:
@@ -284,7 +284,7 @@ def _checked(read: list[tuple[str, bytes]], schema: str) -> tuple[list[Document]
     """The documents as their schemas have them, and the schema graph of each: of a DTD whose root is not said, any that
     may be.
     """
-    parsed = [parse_document(data, file_name(document)) for document, data in read]
+    parsed = [parse_document(data, file_name(document), namespaces=True) for document, data in read]
     graphs = parse_dtd_roots(read_dtd_text(schema), file_name(schema))
     for document in parsed:
         if (other := other_schema_fault(document, *graphs)) is not None:

@@ -260,7 +260,7 @@ class Collection:
 
     def _interpreted(self, plans: Plans) -> DataFrame | None:
         """The answers on the documents that no statement asks."""
-        asked = [(name, plan.expression, self._interpreted_flags(plan)) for name, plan in plans]
+        asked = [(name, plan, self._interpreted_flags(plan)) for name, plan in plans]
         flags = frozenset().union(*(wanted for _, _, wanted in asked))
         if not flags:
             return None
@@ -330,13 +330,13 @@ class _Assembling:
             for doc, start, piece in zip(*columns, strict=True):
                 texts.setdefault(doc, []).append((start, piece))
             rows = rows.filter(pa.array([not each for each in is_text]))
-        yield from Answers(found).of(rows.select(wanted), texts)
+        yield from Answers(found, plan.names).of(rows.select(wanted), texts)
 
 
 class _Interpreting:
     """Interprets queries on documents, each with what is said of the documents that it is interpreted on."""
 
-    def __init__(self, asked: Sequence[tuple[str, syntax.Expression, frozenset[int]]]) -> None:
+    def __init__(self, asked: Sequence[tuple[str, QueryPlan, frozenset[int]]]) -> None:
         self._asked = asked
 
     def __call__(self, batches: _Batches) -> Iterator[pa.RecordBatch]:
@@ -345,9 +345,9 @@ class _Interpreting:
     def _answers(self, batches: _Batches) -> Iterator[tuple[str, Answer]]:
         rows = (row for batch in batches for row in zip(*(each.to_pylist() for each in batch.columns), strict=True))
         for (doc, flag), pieces in groupby(rows, key=lambda row: (row[0], row[2])):
-            asked = [(name, expression) for name, expression, flags in self._asked if flag in flags]
+            asked = [(name, plan) for name, plan, flags in self._asked if flag in flags]
             texts = [(node, data) for _, node, _, data in pieces]
-            found = interpreted(doc, texts, [expression for _, expression in asked])
+            found = interpreted(doc, texts, [plan for _, plan in asked])
             for (name, _), answer in zip(asked, found, strict=True):
                 if answer.items or answer.fault is not None:
                     yield name, answer

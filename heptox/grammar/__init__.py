@@ -29,10 +29,12 @@ from heptox.grammar.asked import check_names, unknown_steps
 from heptox.grammar.line_files import SchemaPath
 from heptox.grammar.lower import Lowering, lower
 from heptox.grammar.matching import step_matches
+from heptox.grammar.name_table import NO_NAMES, NameTable
 from heptox.grammar.parsing import fault_at
 from heptox.grammar.query import Expression, Node
 from heptox.grammar.query_parser import parse_query
 from heptox.grammar.query_printer import print_query
+from heptox.grammar.query_prolog import written_query
 from heptox.grammar.render import render
 from heptox.grammar.rules import (
     BodyTree,
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from heptox.grammar.subscription import parse_subscription
 
 __all__ = [
+    "NO_NAMES",
     "Arrow",
     "BodyTree",
     "BoxDeclaration",
@@ -81,6 +84,7 @@ __all__ = [
     "LeafCondition",
     "Lowering",
     "Name",
+    "NameTable",
     "Node",
     "NodeAbsence",
     "NodeTest",
@@ -117,6 +121,7 @@ __all__ = [
     "step_matches",
     "syntax",
     "unknown_steps",
+    "written_query",
 ]
 
 __getattr__ = later(

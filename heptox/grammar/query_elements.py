@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from lark import Token, Tree
 
@@ -12,6 +12,9 @@ from heptox.grammar.query_parts import Part, is_rule, token_of
 from heptox.grammar.query_refusals import Refusals, Scope
 
 _Piece: TypeAlias = str | Expression
+
+IN_PROLOG: Final = "declare namespaces at the beginning of the query"
+"""What is said of declarations in other places."""
 
 
 class _Enclosed(Protocol):
@@ -35,13 +38,13 @@ class ElementBuilder:
         if len(names) == 2 and names[0] != names[1]:
             message = f"the end tag </{names[1]}> does not close <{names[0]}>"
             self.refusals.record("HX3006", message, self.refusals.position(names[1]), f"write </{names[0]}>")
-        checked = self.refusals.attempt(self.refusals.check_name, name, str(name))
+        expanded = self.refusals.attempt(self.refusals.name, name, str(name))
         attributes = [self._attribute(child, scope) for child in children if is_rule(child, "direct_attribute")]
         self._check_attributes([child for child in children if is_rule(child, "direct_attribute")])
         content = self._content(children, scope)
-        self.refusals.all_of([checked, *attributes, *content])
+        self.refusals.all_of([expanded, *attributes, *content])
         return ElementConstructor(
-            str(name),
+            expanded or "",
             tuple(attribute for attribute in attributes if attribute is not None),
             tuple(part for part in content if part is not None),
             position=self.refusals.position(tree),
@@ -57,7 +60,7 @@ class ElementBuilder:
 
     def _attribute(self, tree: Tree[Token], scope: Scope) -> DirectAttribute | None:
         name, quote = token_of(tree.children[0]), token_of(tree.children[1])
-        checked = self.refusals.attempt(self._check_attribute, name)
+        expanded = self.refusals.attempt(self._attribute_name, name)
         results: list[_Piece | None] = []
         for part in tree.children[2:-1]:
             if isinstance(part, Tree):
@@ -67,14 +70,14 @@ class ElementBuilder:
                 raw = re.sub(r"[\t\n]", " ", part)
                 results.append(self.refusals.attempt(self.refusals.resolved, part, 0, raw, f"{quote}{{}}"))
         parts = tuple(part for part in results if part is not None)
-        if checked is None or len(parts) < len(results):
+        if expanded is None or len(parts) < len(results):
             return None
-        return DirectAttribute(str(name), parts, position=self.refusals.position(name))
+        return DirectAttribute(expanded, parts, position=self.refusals.position(name))
 
-    def _check_attribute(self, name: Token) -> str:
+    def _attribute_name(self, name: Token) -> str:
         if name == "xmlns" or name.startswith("xmlns:"):
-            raise self.refusals.refused(name, "namespace declaration", "documents have no namespaces here")
-        return self.refusals.check_name(name, str(name))
+            raise self.refusals.refused(name, "namespace declaration in a constructor", IN_PROLOG)
+        return self.refusals.name(name, str(name), attribute=True)
 
     def _content(self, children: list[Part], scope: Scope) -> list[_Piece | None]:
         """Literal text, expressions and nested elements; ``None`` for what is refused."""

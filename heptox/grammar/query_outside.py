@@ -58,13 +58,11 @@ _CONSTRUCTS: Final = {
     "<!--": "comment constructor",
     "<?": "processing-instruction constructor",
     "..": "parent step ..",
-    "Q{": "name with a namespace URI",
     "[": "array constructor",
     "?": "lookup ?",
 }
 NOTHING: Final = "it cannot be said in the fragment"
 """What is said where there is no other way to write it."""
-_NAMESPACES: Final = "documents have no namespaces here"
 _ONE_EXPRESSION: Final = "leave it out: a query is one expression; let binds variables"
 _CASES: Final = "write (q, q), each with its case in where"
 _SET: Final = "leave it out: an answer is a set"
@@ -86,14 +84,13 @@ _CONSTRUCT_HINTS: Final = {
     "comment": "leave it out",
     "element": "write <name>{...}</name>",
     "attribute": "write the name: attribute name {...}",
-    "namespace": _NAMESPACES,
+    "namespace": "declare namespaces at the beginning of the query",
     "processing-instruction": "leave it out",
     "``[": 'write "..."',
     "(#": "leave it out",
     "<!--": "leave it out",
     "<?": "leave it out",
     "..": "bind the parent with for, and go down from it",
-    "Q{": _NAMESPACES,
 }
 _CLAUSE_HINTS: Final = {
     "group by": "nothing in the fragment groups: ask for the items with their keys, and group the answer",
@@ -142,8 +139,6 @@ def outside_name(token: Token) -> tuple[str, str | None]:
         return f"{kind} {words}", {"positional variable": _POSITION, "type declaration": _TYPES}.get(kind)
     if token.type == "OUTSIDE_ORDER":
         return f"order modifier {words}", "leave it out"
-    if ":" in words:
-        return f"prefixed wildcard {words}", _NAMESPACES
     return _CONSTRUCTS.get(words, words), _CONSTRUCT_HINTS.get(words)
 
 

@@ -15,6 +15,7 @@ from lark import Token, Tree
 
 from heptox.checks import Check, no_check
 from heptox.errors import GrammarError
+from heptox.grammar.name_table import NO_NAMES, NameTable
 from heptox.grammar.parsing import fault_at, offset_position, parse_text
 from heptox.grammar.query import (
     COLLECTION,
@@ -36,7 +37,7 @@ from heptox.grammar.query import (
     absolute_elsewhere,
 )
 from heptox.grammar.query_conditions import UNCOMPARED, ConditionBuilder
-from heptox.grammar.query_elements import ElementBuilder
+from heptox.grammar.query_elements import IN_PROLOG, ElementBuilder
 from heptox.grammar.query_literals import NO_CHARACTER
 from heptox.grammar.query_outside import ARITHMETIC, is_infix
 from heptox.grammar.query_parts import (
@@ -51,6 +52,7 @@ from heptox.grammar.query_parts import (
     token_of,
     tree_of,
 )
+from heptox.grammar.query_prolog import PrologError, declared_namespaces
 from heptox.grammar.query_refusals import Refusals, RefusedError, Scope
 from heptox.grammar.query_steps import StepBuilder
 from heptox.grammar.tag_value import tag_value_argument
@@ -58,28 +60,35 @@ from heptox.grammar.tag_value import tag_value_argument
 _START: Final = {COLLECTION: COLLECTION, ".": "the context item"}
 
 
-def parse_query(text: str, file: str | None = None, check: Check = no_check) -> Expression:
+def parse_query(text: str, file: str | None = None, check: Check = no_check, names: NameTable = NO_NAMES) -> Expression:
     """The syntax tree of a query. ``file`` says where the text comes from, for messages; ``check`` is called again and
-    again while a long text is read.
+    again while a long text is read; ``names`` says what prefixes stand for that the text does not declare itself.
 
     Raises :class:`GrammarError` with all faults that could be found, a hundred at most: HX3001 text that does not
     follow the grammar, HX3002 a construct outside the fragment (its name, position and what to write instead), HX3003
     nested too deeply, HX3004 a variable that is not bound, HX3005 a malformed reference, HX3006 tags or attributes that
-    do not fit.
+    do not fit, HX3066 a prefix that is not bound.
 
     >>> parse_query("//Patient[@ID = 'p1']/Name").steps[0].names
     ('Patient',)
     """
-    return _remembered(text, file) if len(text) <= _SHORT else _parsed(text, file, check)
+    return _remembered(text, file, names) if len(text) <= _SHORT else _parsed(text, file, names, check)
 
 
-def _parsed(text: str, file: str | None, check: Check = no_check) -> Expression:
+def _parsed(text: str, file: str | None, names: NameTable, check: Check = no_check) -> Expression:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if found := NO_CHARACTER.search(text):
         position = offset_position(text, found.start(), file)
         raise GrammarError(fault_at("HX3001", f"U+{ord(found[0]):04X} is no XML character", text, position))
-    builder = _ExpressionBuilder(Refusals(text, file, check))
-    tree = parse_text("query.lark", text, file, outside=builder.refusals.outside_fault, check=check)
+    try:
+        declared, body = declared_namespaces(text)
+    except PrologError as error:
+        message, offset = error.args
+        raise GrammarError(fault_at("HX3001", message, text, offset_position(text, offset, file))) from None
+    if declared:
+        names = replace(names, prefixes=names.prefixes.with_more(declared))
+    builder = _ExpressionBuilder(Refusals(text, file, check, names))
+    tree = parse_text("query.lark", body, file, outside=builder.refusals.outside_fault, check=check)
     return builder.build(tree)
 
 
@@ -199,7 +208,7 @@ class _ExpressionBuilder:
         return scope.bind(str(variable))
 
     def _clause(self, variable: Token, source: Part, is_for: bool, scope: Scope) -> For | Let:
-        self.refusals.check_name(variable, variable.lstrip("$"))
+        self.refusals.plain_name(variable, variable.lstrip("$"))
         path = self.path(source, scope, "for" if is_for else "let")
         return (For if is_for else Let)(str(variable), path, position=self.refusals.position(variable))
 
@@ -333,10 +342,10 @@ class _ExpressionBuilder:
                 return self._call(tree, scope)
             case "attribute_constructor":
                 name = token_of(tree.children[1])
-                self.refusals.check_name(name, str(name))
                 if name == "xmlns":
-                    raise self.refusals.refused(name, "namespace declaration", "documents have no namespaces here")
-                return AttributeConstructor(str(name), self.enclosed(tree, scope), position=position)
+                    raise self.refusals.refused(name, "namespace declaration in a constructor", IN_PROLOG)
+                expanded = self.refusals.name(name, str(name), attribute=True)
+                return AttributeConstructor(expanded, self.enclosed(tree, scope), position=position)
             case "text_constructor":
                 return TextConstructor(self.enclosed(tree, scope), position=position)
             case "element" | "inner_element":

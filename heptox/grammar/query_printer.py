@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 from heptox.grammar.query import (
@@ -32,8 +33,10 @@ from heptox.grammar.query import (
     TagValue,
     TextConstructor,
 )
+from heptox.grammar.query_prolog import element_and_attribute_names, prolog, written_query
 from heptox.grammar.tag_value import tag_value_form
 from heptox.pattern import OPERATORS
+from heptox.xml import NO_PREFIXES, Prefixes
 
 WIDTH: Final = 100
 """What is longer does not stay on one line, where it can be broken."""
@@ -47,16 +50,26 @@ _IN_ATTRIBUTE: Final = str.maketrans(
 )
 
 
-def print_query(expression: Expression) -> str:
+def print_query(expression: Expression, prefixes: Prefixes = NO_PREFIXES) -> str:
     """The text of a query, without a line end after it. Line ends in literals are written as references.
+
+    It declares the namespaces of its names, with these ``prefixes`` as far as they have some for them.
 
     >>> from heptox.grammar import parse_query
     >>> print(print_query(parse_query("FOR $a IN //A, $b IN //B[@id=$a/@b] WHERE $a/c='x' RETURN {$b/d}")))
     for $a in //A, $b in //B[@id = $a/@b]
     where $a/c = "x"
     return $b/d
+    >>> print(print_query(parse_query('declare namespace a = "urn:a"; //a:b/@c')))
+    declare namespace ns1 = "urn:a";
+    //ns1:b/@c
     """
-    return _expression(expression, "\n")
+    elements, attributes = element_and_attribute_names(expression)
+    if not any(name.startswith("{") for name in (*elements, *attributes)):
+        return _expression(expression, "\n")
+    table = prefixes.covering(elements, attributes=attributes)
+    names = written_query(expression, table.written, partial(table.written, attribute=True))
+    return prolog(table) + _expression(names, "\n")
 
 
 def _expression(expression: Expression, line: str) -> str:

@@ -10,10 +10,12 @@ from lark import Token
 
 from heptox.checks import Check
 from heptox.errors import Fault, GrammarError, Position
+from heptox.grammar.name_table import NO_NAMES, NameTable, standing_for
 from heptox.grammar.parsing import fault_at, offset_position, position_of
 from heptox.grammar.query_literals import literal_value
 from heptox.grammar.query_outside import NOTHING, outside_name
 from heptox.grammar.query_parts import Part
+from heptox.xml import UnboundPrefixError, split_name
 
 _MOST_FAULTS: Final = 100
 """Faults of one text that are looked for: each is shown with its line."""
@@ -43,9 +45,10 @@ class Refusals:
     :class:`RefusedError`.
     """
 
-    def __init__(self, text: str, file: str | None, check: Check) -> None:
+    def __init__(self, text: str, file: str | None, check: Check, names: NameTable = NO_NAMES) -> None:
         self.text = text
         self.file = file
+        self.names = names
         self.faults: list[Fault] = []
         self._check = check
 
@@ -101,10 +104,36 @@ class Refusals:
         if any(result is None for result in results):
             raise RefusedError
 
-    def check_name(self, part: Part, name: str) -> str:
-        """The name, refused where it has a prefix."""
-        if ":" in name:
-            raise self.refused(part, f"prefixed name {name}", "documents have no namespaces here")
+    def name(self, part: Part, name: str, *, attribute: bool = False) -> str:
+        """The expanded name that a name stands for; refused (HX3066) where nothing binds its prefix."""
+        if "*" in name and not name.startswith("Q{"):
+            raise self.refused(part, f"wildcard {name} as a name", "write the name")
+        try:
+            return self.names.prefixes.expanded(name, attribute=attribute)
+        except UnboundPrefixError as error:
+            known = ", ".join(prefix for prefix in self.names.prefixes.namespaces if prefix != "xml")
+            hint = f'declare namespace {error} = "..."; at the beginning' + (f"; bound here: {known}" if known else "")
+            self.record("HX3066", f"the prefix {error} is not bound", self.position(part), hint)
+            raise RefusedError from None
+
+    def names_of(self, part: Part, test: str, *, attribute: bool) -> tuple[str, ...]:
+        """The names that ``*:local`` or ``p:*`` stands for; refused where no schema says them, or there is none."""
+        prefix, _, local = test.partition(":")
+        declared = self.names.declared(attribute=attribute)
+        if declared is None:
+            raise self.refused(part, f"prefixed wildcard {test}", "name the elements: (a | b) as a step")
+        namespace = None if prefix == "*" else split_name(self.name(part, f"{prefix}:x", attribute=True))[0]
+        found = standing_for(declared, namespace, None if local == "*" else local)
+        if not found:
+            what = "attribute" if attribute else "element"
+            self.record("HX3041", f"no {what} {test} anywhere in the schema", self.position(part))
+            raise RefusedError
+        return found
+
+    def plain_name(self, part: Part, name: str) -> str:
+        """The name of a variable, refused where it has a prefix."""
+        if ":" in name or name.startswith("Q{"):
+            raise self.refused(part, f"prefixed name {name}", "variables have names without prefixes")
         return name
 
     def check_variable(self, token: Token, scope: Scope) -> None:

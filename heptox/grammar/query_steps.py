@@ -39,7 +39,7 @@ class StepBuilder:
         if is_rule(part, "exception"):
             return self._exception(part, position, deep=deep)
         if choice:
-            names = tuple(self._name_of(member) for member in choice)
+            names = tuple(name for member in choice for name in self._names_of(member))
             if len({member.data for member in choice}) > 1 or (len(names) > 1 and "*" in names):
                 raise self.refusals.refused(
                     part, "a step that mixes names with attributes or wildcards", "write (a | b) or (@a | @b)"
@@ -60,7 +60,7 @@ class StepBuilder:
                 part, "(* except ...) after //", "only children can be excepted: $v/(* except (a | b))"
             )
         names = [child for child in part.children if isinstance(child, Token) and child.type == "NAME"]
-        excluded = tuple(self.refusals.check_name(name, str(name)) for name in names)
+        excluded = tuple(self.refusals.name(name, str(name)) for name in names)
         return Step("child", ("*",), excluded=excluded, position=position)
 
     def refused_step(self, part: Part) -> RefusedError:
@@ -87,8 +87,12 @@ class StepBuilder:
             return self.refusals.refused(tree, f"node test {name}()", "use a name, *, @* or text()")
         return self.refusals.refused(tree, f"function {name}()", function_hint(name))
 
-    def _name_of(self, test: Tree[Token]) -> str:
-        """The name of a ``name_test`` or ``attribute_test``."""
-        inner = test.children[0] if test.data == "attribute_test" else test
-        token = cast(Token, cast("Tree[Token]", inner).children[0])
-        return self.refusals.check_name(token, str(token))
+    def _names_of(self, test: Tree[Token]) -> tuple[str, ...]:
+        """The names of a ``name_test`` or ``attribute_test``."""
+        attribute = test.data == "attribute_test"
+        token = cast(Token, cast("Tree[Token]", test.children[0] if attribute else test).children[0])
+        if token == "*":
+            return ("*",)
+        if "*" in token and not token.startswith("Q{"):
+            return self.refusals.names_of(token, str(token), attribute=attribute)
+        return (self.refusals.name(token, str(token), attribute=attribute),)

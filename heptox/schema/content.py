@@ -68,7 +68,7 @@ def first_state(element: Element) -> ContentState:
     >>> state.expected(), state.is_final, state.step("c").is_final, state.step("c").step("b")
     (['b', 'c'], False, True, None)
     """
-    if element.children and element.content is None:
+    if element.children and element.content is None and not element.open:
         raise ValueError(f"the content model of {element.name} is not known")
     return _state(element, [_END if element.content is None else _entry(element.content, _END)], {})
 

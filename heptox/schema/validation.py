@@ -14,6 +14,7 @@ from typing import Final
 
 from heptox.errors import Fault, Position, SchemaError, near_names
 from heptox.schema.content import ContentState, first_state, lost_state
+from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
 from heptox.xml import NAME, NAME_TOKEN, Document, Readable, XmlElement, XmlReader, line_of, tags_of
 
@@ -93,7 +94,7 @@ def stream_faults(
     [0, 1]
     """
     reader = XmlReader(source, file)
-    validator = Validator(graph, lambda: reader.position, reader.refuse_namespace, most=most)
+    validator = Validator(graph, lambda: reader.position, most=most)
     for _ in reader.read(validator.start, validator.end, validator.text):
         if validator.is_full:
             break
@@ -219,17 +220,17 @@ class _SameGraph:
 @lru_cache(maxsize=32)
 def _types(same: _SameGraph) -> Mapping[str, _Type]:
     """The element types by their names; that of the document itself, which has the root for a child, by none."""
-    root = same.graph.root
-    document = Element("", (Child(root, Cardinality.ONE),), content=Particle("name", Cardinality.ONE, root))
-    return {element.name: _Type.of(element) for element in (document, *same.graph.elements.values())}
+    graph = by_name(same.graph)
+    document = Element("", (Child(graph.root, Cardinality.ONE),), content=Particle("name", Cardinality.ONE, graph.root))
+    return {element.name: _Type.of(element) for element in (document, *graph.elements.values())}
 
 
 class Validator:
     """Decides whether a document is valid for a schema, from its tags and texts in their order.
 
-    ``position`` says where what is being reported stands; ``refuse`` may raise an error for the name of an element or
-    attribute that the schema has not. It holds a state for each element that is open, the identifiers, the references
-    to none of them so far, and at most ``most`` faults, of which ``count`` have been found.
+    ``position`` says where what is being reported stands. It holds a state for each element that is open, the
+    identifiers, the references to none of them so far, and at most ``most`` faults, of which ``count`` have been found.
+    Names are written with the prefixes of the schema.
 
     >>> from heptox.schema import parse_dtd
     >>> graph = parse_dtd("<!ELEMENT a (b)> <!ELEMENT b (#PCDATA)> <!ATTLIST b k (u | v) #REQUIRED>", "a")
@@ -244,15 +245,14 @@ class Validator:
         self,
         graph: SchemaGraph,
         position: Callable[[], Position],
-        refuse: Callable[[str], None] = lambda _: None,
         *,
         most: int = MAXIMUM_FAULTS,
     ) -> None:
         self.faults: list[Fault] = []
         self.count = 0
-        self._graph = graph
+        self._root = graph.elements[graph.root].name
+        self._prefixes = graph.prefixes
         self._position = position
-        self._refuse = refuse
         self._most = most
         self._types = _types(_SameGraph(graph))
         self._open = [self._types[""].first]
@@ -273,10 +273,12 @@ class Validator:
         """The start tag of an element: its name, and of each attribute the name, then the value."""
         above = self._open
         state = above[-1]
-        above[-1] = state.after.get(name) or state.step(name) or self._misplaced(state, name)
         declared = self._types.get(name)
+        if not state.element.open:
+            above[-1] = state.after.get(name) or state.step(name) or self._misplaced(state, name)
+        elif declared is None:
+            self._undeclared(name)
         if declared is None:
-            self._refuse(name)
             above.append(lost_state(Element(name)))  # no more is known of it; it has been reported where it stands
             return
         above.append(declared.first)
@@ -289,12 +291,13 @@ class Validator:
         if element.text or (element.children and not part.strip(_XML_SPACE)) or element.name not in self._types:
             return
         hint = "it may hold elements only" if element.children else "it must be empty"
-        self._report(f"{element.name} holds text", hint)
+        self._report(f"{self._element(element.name)} holds text", hint)
 
     def end(self, name: str) -> None:
         """The end tag of the element that was started last and is open."""
         if not self._open[-1].is_final:
-            self._report(f"{name} is not complete", f"{_any_of(self._open[-1].expected())} must follow")
+            follows = self._any_of(self._open[-1].expected())
+            self._report(f"{self._element(name)} is not complete", f"{follows} must follow")
         self._open.pop()
 
     def _misplaced(self, state: ContentState, name: str) -> ContentState:
@@ -302,19 +305,41 @@ class Validator:
         element = state.element
         if len(self._open) == 1:
             self.count = self._most
-            self.faults.append(_root_fault(name, (self._graph.root,), self._position()))
+            self.faults.append(_root_fault(self._element(name), (self._element(self._root),), self._position()))
             return state.lost()
         if element.name not in self._types:
             return state
         expected = state.expected()
+        written = self._element(name)
         if all(name != child.name for child in element.children):
-            near = near_names(name, (child.name for child in element.children))
-            hint = f"did you mean {near[0]}?" if near else f"it may hold {_content(element)}"
-            self._report(f"{name} cannot stand in {element.name}", hint)
+            near = near_names(written, (self._element(child.name) for child in element.children))
+            hint = f"did you mean {near[0]}?" if near else f"it may hold {self._content(element)}"
+            self._report(f"{written} cannot stand in {self._element(element.name)}", hint)
             return state
-        hint = f"{_any_of(expected)} would fit" if expected else f"{element.name} may only end"
-        self._report(f"{name} cannot stand here", hint)
+        only = f"{self._element(element.name)} may only end"
+        self._report(f"{written} cannot stand here", f"{self._any_of(expected)} would fit" if expected else only)
         return state.lost()
+
+    def _undeclared(self, name: str) -> None:
+        """Report a child of an element that may hold any that is declared."""
+        written = self._element(name)
+        near = near_names(written, map(self._element, filter(None, self._types)))
+        self._report(f"{written} is not declared", f"did you mean {near[0]}?" if near else None)
+
+    def _element(self, name: str) -> str:
+        return self._prefixes.written(name)
+
+    def _attribute(self, name: str) -> str:
+        return self._prefixes.written(name, attribute=True)
+
+    def _any_of(self, names: Iterable[str]) -> str:
+        return _any_of([*map(self._element, names)])
+
+    def _content(self, element: Element) -> str:
+        names = [child.name for child in element.children]
+        if element.text:
+            return f"text, {self._any_of(names)}" if names else "text only"
+        return self._any_of(names) or "nothing"
 
     def _report(self, message: str, hint: str | None = None) -> None:
         self.count += 1
@@ -322,7 +347,7 @@ class Validator:
             self.faults.append(self._fault(message, hint))
 
     def _fault(self, message: str, hint: str | None = None) -> Fault:
-        names = [state.element.name for state in self._open]
+        names = [state.element.name and self._element(state.element.name) for state in self._open]
         path = "/".join(["..."] * (len(names) > _MOST_NAMES + 1) + names[-_MOST_NAMES - 1 :])
         return Fault("HX2007", f"{path or '/'}: {message}", self._position(), hint=hint)
 
@@ -333,11 +358,11 @@ class Validator:
         if not declared.attributes.issuperset(names):
             for name in names:
                 if name not in declared.attributes:
-                    self._refuse(name)
                     self._unknown_attribute(declared.first.element, name)
         if not declared.required.issubset(names):
             for name in sorted(declared.required.difference(names)):
-                self._report(f"{declared.first.element.name} lacks the attribute {name}", "which is required")
+                written = self._element(declared.first.element.name)
+                self._report(f"{written} lacks the attribute {self._attribute(name)}", "which is required")
         if declared.checked:
             for name, value in zip(names, given[1::2], strict=True):
                 if name in declared.checked:
@@ -347,10 +372,11 @@ class Validator:
                     self._check_value(attribute, attribute.default or "")
 
     def _unknown_attribute(self, element: Element, name: str) -> None:
-        known = [attribute.name for attribute in element.attributes]
-        near = near_names(name, known)
+        known = [self._attribute(attribute.name) for attribute in element.attributes]
+        written = self._attribute(name)
+        near = near_names(written, known)
         hint = f"did you mean {near[0]}?" if near else f"{_any_of(known)} may stand there" if known else None
-        self._report(f"{element.name} has no attribute {name}", hint)
+        self._report(f"{self._element(element.name)} has no attribute {written}", hint)
 
     def _check_value(self, attribute: Attribute, value: str) -> None:
         value = attribute.normalised(value)
@@ -369,7 +395,7 @@ class Validator:
             self._wrong_value(attribute, value, f"{_any_of(attribute.values) or 'nothing'} would fit")
 
     def _wrong_value(self, attribute: Attribute, value: str, hint: str) -> None:
-        self._report(f"the attribute {attribute.name} is {_quoted(value)}", hint)
+        self._report(f"the attribute {self._attribute(attribute.name)} is {_quoted(value)}", hint)
 
     def _identify(self, attribute: Attribute, value: str) -> None:
         if value in self._identifiers:
@@ -380,7 +406,7 @@ class Validator:
     def _refer(self, attribute: Attribute, values: Iterable[str]) -> None:
         for value in values:
             if value not in self._identifiers and value not in self._references:
-                message = f"the attribute {attribute.name} is {_quoted(value)}"
+                message = f"the attribute {self._attribute(attribute.name)} is {_quoted(value)}"
                 self._references[value] = self._fault(message, "no element has that identifier")
 
 
@@ -407,17 +433,24 @@ class EdgeValidator(Validator):
         """Look at a child, of which no state knows more."""
         element = state.element
         met = self._met[len(self._open) - 1]
-        self._met[len(self._open) :] = [set()]
         child = next((child for child in element.children if child.name == name), None)
         if child is None and element.name in self._types:
-            self._report(f"{name} cannot stand {f'in {element.name}' if element.name else 'as the root'}")
+            where = f"in {self._element(element.name)}" if element.name else "as the root"
+            self._report(f"{self._element(name)} cannot stand {where}")
         elif child is not None and name in met and not child.cardinality.repeats:
-            self._report(f"{name} stands twice")
+            self._report(f"{self._element(name)} stands twice")
         met.add(name)
         return state
 
+    def start(self, name: str, attributes: Sequence[str]) -> None:
+        super().start(name, attributes)
+        self._met[len(self._open) - 1 :] = [set()]
+
+    def _undeclared(self, name: str) -> None:
+        """What is open may hold anything."""
+
     def _unknown_attribute(self, element: Element, name: str) -> None:
-        if not name.startswith("xmlns"):
+        if not element.open:
             super()._unknown_attribute(element, name)
 
     def _fault(self, message: str, hint: str | None = None) -> Fault:
@@ -433,13 +466,6 @@ _SPELLING: Final = {
     AttributeType.NMTOKEN: (NAME_TOKEN, "letters, digits and .-_: without spaces"),
     AttributeType.NMTOKENS: (NAME_TOKEN, "letters, digits and .-_: with spaces between"),
 }
-
-
-def _content(element: Element) -> str:
-    names = [child.name for child in element.children]
-    if element.text:
-        return f"text, {_any_of(names)}" if names else "text only"
-    return _any_of(names) or "nothing"
 
 
 def _any_of(names: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from heptox.schema import AttributeType, Element, tokens
 from heptox.store.markup import EMPTY, END, START, Markup, Names, markup, slices
 from heptox.store.places import NOWHERE, Numbers, Table
 from heptox.store.text import escaped_attribute, escaped_text
+from heptox.store.written_names import WrittenNames
 from heptox.xml import XmlReader, end_of_last_element
 
 MAXIMUM_DEPTH: Final = 1_000_000
@@ -34,8 +35,9 @@ _REFERENCES: Final = (b"&amp;", b"&lt;", b"&gt;")
 class Form:
     """The form of the documents of a schema: the names that are known, and what is to be done with attributes."""
 
-    def __init__(self, elements: Mapping[str, Element], names: Names) -> None:
+    def __init__(self, elements: Mapping[str, Element], names: Names, written: WrittenNames) -> None:
         self.names = names
+        self.written = written
         self.elements = frozenset(elements)
         self.declared = {
             name: frozenset(each.name for each in element.attributes) for name, element in elements.items()
@@ -165,7 +167,7 @@ class CanonicalReader:
 
     def _take(self, piece: bytes) -> bool:
         """Take a piece as it stands."""
-        if self._open and piece.startswith(b"</"):
+        if (self._open and piece.startswith(b"</")) or not self._is_written(piece):
             return False
         self._taken = self._form.recognised(piece)
         if self._taken is not None:
@@ -174,6 +176,10 @@ class CanonicalReader:
             self._waiting.append(self._written())
             self._open = False
         return self._taken is not None
+
+    def _is_written(self, piece: bytes) -> bool:
+        """Whether the names in a piece are those of the form."""
+        return self._form.written.are_in(self._reader.bound) and b"xmlns" not in piece
 
     def _cut(self, taken: Markup | None) -> Markup | None:
         """The next block, where what was written or taken has the end of an element."""
@@ -217,19 +223,17 @@ class CanonicalReader:
         plain = {name for name in form.elements if not form.defaults[name]}
 
         def start(name: str, attributes: list[str]) -> None:
+            if name[0] == "{" or form.written:
+                name = form.written.name(name)
             write(f"<{name}>" if not attributes and name in plain else tag(name, attributes))
             self._open = True
 
         def tag(name: str, attributes: list[str]) -> str:
-            if name not in form.elements:
-                self._reader.refuse_namespace(name)
-            declared, several = form.declared.get(name, frozenset()), form.tokenised.get(name, frozenset())
+            several = form.tokenised.get(name, frozenset())
             parts = [f"<{name}"]
-            pairs = iter(attributes)
+            pairs = iter(form.written.attributes(attributes))
             for attribute in pairs:
                 value = next(pairs)
-                if attribute not in declared and self._declares_nothing(attribute, value):
-                    continue
                 if " " in value and attribute in several:
                     value = tokens(value)
                 parts.append(f' {attribute}="{escaped_attribute(value)}"')
@@ -244,17 +248,10 @@ class CanonicalReader:
                 pieces[-1] = pieces[-1][:-1] + "/>"
                 self._open = False
             else:
-                write(f"</{name}>")
+                write(f"</{form.written.name(name) if name[0] == '{' or form.written else name}>")
 
         def text(part: str) -> None:
             self._open = False
             write(escaped_text(part))
 
         return start, end, text
-
-    def _declares_nothing(self, attribute: str, value: str) -> bool:
-        """Whether an attribute that is not known is none: it declares a namespace that nothing belongs to."""
-        if attribute.startswith("xmlns:") or (attribute == "xmlns" and not value):
-            return True
-        self._reader.refuse_namespace(attribute)
-        return False

@@ -21,19 +21,21 @@ import pyarrow.compute as pc
 import zstandard
 
 from heptox.errors import Fault, HeptoxError, InputError, StoreError
-from heptox.grammar import syntax
 from heptox.store.allowance import Allowance, MemoryUse
 from heptox.store.answering import Assembly
 from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.chunks import ChunkWriter, cut_out
 from heptox.store.database import MOST_IN_MEMORY
-from heptox.store.evaluation import evaluate
+from heptox.store.evaluation import evaluate_indexed
+from heptox.store.index import DocumentIndex
 from heptox.store.markup import Names, markup
 from heptox.store.places import Numbers, Places
+from heptox.store.querying import QueryPlan
 from heptox.store.relations import Catalogue, Part, Relation
 from heptox.store.shredding import MisfitError, Shredder
 from heptox.store.statement import Plan
-from heptox.xml import XmlReader, parse_document
+from heptox.store.written_names import WrittenNames
+from heptox.xml import XmlReader
 
 SMALL: Final = 1 << 17
 """Up to how many bytes a document is made to rows together with others."""
@@ -139,7 +141,7 @@ class WideRows:
         self.form = form
         self._places = Places(form.catalogue)
         self._names = Names(self._places.types, self._places.attributes)
-        self._form = Form(form.catalogue.graph.elements, self._names)
+        self._form = Form(form.catalogue.graph.elements, self._names, form.catalogue.names)
         self._compress = zstandard.ZstdCompressor(level=_LEVEL).compress
 
     def batches(self, documents: Iterable[tuple[int, bytes | str]]) -> Iterator[pa.RecordBatch]:
@@ -331,8 +333,9 @@ def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 class Answers:
     """Puts the rows of a plan's statement together to items, for each document on its own."""
 
-    def __init__(self, plan: Plan, allowance: Allowance | None = None) -> None:
+    def __init__(self, plan: Plan, names: WrittenNames, allowance: Allowance | None = None) -> None:
         self._plan = plan
+        self._names = names
         self._allowance = allowance or Allowance()
 
     def of(self, rows: pa.RecordBatch, texts: dict[int, list[Piece]]) -> Iterator[Answer]:
@@ -368,7 +371,7 @@ class Answers:
             for pair in zip(portion.documents, portion.items, strict=True)
         )
         for doc, found in groupby(pairs, key=lambda pair: pair[0]):
-            yield Answer(doc, [item for _, item in found])
+            yield Answer(doc, list(self._names.items(item for _, item in found)))
 
 
 class _Texts:
@@ -392,7 +395,7 @@ class _Texts:
 
 
 def interpreted(
-    doc: int, pieces: Iterable[Piece], expressions: Sequence[syntax.Expression], allowance: Allowance | None = None
+    doc: int, pieces: Iterable[Piece], plans: Sequence[QueryPlan], allowance: Allowance | None = None
 ) -> list[Answer]:
     """The answers of the interpreter to some queries on a document, whose text comes in pieces in order."""
     decompress = zstandard.ZstdDecompressor().decompress
@@ -402,13 +405,15 @@ def interpreted(
             text += decompress(piece)
             if len(text) > MOST_IN_MEMORY:
                 raise StoreError(Fault("HX6008", f"the query reads over {MOST_IN_MEMORY:,} bytes of document {doc}"))
-        document = parse_document(bytes(text))
+        index = DocumentIndex()
+        index.read(XmlReader(BytesIO(text), as_written=True))
     except HeptoxError as error:
-        return [Answer(doc, (), str(error)) for _ in expressions]
+        return [Answer(doc, (), str(error)) for _ in plans]
     found = []
-    for expression in expressions:
+    for plan in plans:
         try:
-            found.append(Answer(doc, list(evaluate(expression, [document], None, allowance))))
+            items = evaluate_indexed(plan.written, [index], None, allowance)
+            found.append(Answer(doc, list(plan.names.items(items))))
         except HeptoxError as error:
             found.append(Answer(doc, (), str(error)))
     return found

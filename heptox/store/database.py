@@ -173,7 +173,8 @@ class Store:
 
     @cached_property
     def _form(self) -> Form:
-        return Form(self.catalogue.graph.elements, Names(self._places.types, self._places.attributes))
+        names = Names(self._places.types, self._places.attributes)
+        return Form(self.catalogue.graph.elements, names, self.catalogue.names)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -370,7 +371,7 @@ class Store:
         if not intake.regular:
             source.seek(0)
             reader = XmlReader(source, name)
-            misfits = EdgeValidator(self.catalogue.graph, lambda: reader.position, "HX6020")
+            misfits = EdgeValidator(self.catalogue.schema, lambda: reader.position, "HX6020")
             for _ in reader.read(misfits.start, misfits.end, misfits.text):
                 pass
         document = StoredDocument(
@@ -512,14 +513,14 @@ def _prepare(connection: Cursor, catalogue: Catalogue, path: Path | None) -> Non
     if version != FORMAT:
         message = f"the store has format {version}, which is not the one of this version ({FORMAT})"
         raise StoreError(Fault("HX6014", message, file=file, hint="load the documents into a new store"))
-    graph = catalogue.graph
+    graph = catalogue.schema
     if (root, text) != (graph.root, graph.text) and parse_dtd(text, root) != graph:
         message = f"the store keeps documents of another schema, with the root {root}"
         raise StoreError(Fault("HX6012", message, file=file, hint="use another store for this schema"))
 
 
 def _make(connection: Cursor, catalogue: Catalogue) -> None:
-    graph = catalogue.graph
+    graph = catalogue.schema
     rows_of(connection, "BEGIN")
     rows_of(connection, "CREATE TABLE store (format INTEGER NOT NULL, root VARCHAR NOT NULL, schema VARCHAR NOT NULL)")
     rows_of(connection, "INSERT INTO store VALUES (?, ?, ?)", [FORMAT, graph.root, graph.text or ""])

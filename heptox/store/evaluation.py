@@ -21,7 +21,7 @@ from heptox.grammar import syntax
 from heptox.pattern import OPERATORS, ComparisonOperator, Numeric, double, flipped, literal
 from heptox.store.allowance import NODE_BYTES, VALUE_BYTES, Allowance, MemoryUse, Share
 from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
-from heptox.store.index import ATTRIBUTE, TEXT, DocumentIndex, index_of
+from heptox.store.index import ATTRIBUTE, TEXT, DocumentIndex, index_of, indexed
 from heptox.store.items import AttributeItem, Construction, Item, TextItem, error
 from heptox.xml import Document, unescaped_name
 
@@ -68,11 +68,10 @@ def evaluate(
     >>> list(evaluate(parse_query("for $p in //p where $p/n = 'Bob' return ($p/@id, <r>{$p/n}</r>)"), [hospital]))
     ['id="2"', '<r><n>Bob</n></r>']
     """
-    if any(syntax.collections(expression)):
-        indexes = iter([DocumentIndex(document.root for document in documents)])
-    else:
-        indexes = map(index_of, documents)
-    yield from evaluate_indexed(expression, indexes, check, allowance)
+    together = any(syntax.collections(expression))
+    for index in [indexed(list(documents))] if together else map(index_of, documents):
+        items = evaluate_indexed(index.names.query(expression), [index], check, allowance)
+        yield from index.names.items(items)
 
 
 def evaluate_indexed(

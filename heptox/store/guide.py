@@ -15,6 +15,8 @@ from heptox.store.markup import Markup, Names
 from heptox.store.places import NOWHERE, Numbers
 from heptox.store.shredding import is_white
 from heptox.store.structure import Structure, structure
+from heptox.store.written_names import WrittenNames
+from heptox.xml import NO_PREFIXES, Prefixes
 
 MOST_NAMES: Final = 10_000
 """How many different names a document may have of which a guide is made."""
@@ -28,12 +30,12 @@ class TooManyNamesError(Exception):
 
 
 class _Numbered(dict[str, int]):
-    """Names with their numbers, which they get when they are first asked for; those of namespaces get none."""
+    """Names with their numbers, which they get when they are first asked for; declarations of namespaces get none."""
 
     def get(self, name: str, default: int = NOWHERE) -> int:  # type: ignore[override]  # there is no other default
         if name in self:
             return self[name]
-        if ":" in name or name == "xmlns":
+        if name == "xmlns" or name.startswith("xmlns:"):
             return default
         if len(self) == MOST_NAMES:
             raise TooManyNamesError
@@ -44,8 +46,8 @@ class _Numbered(dict[str, int]):
 class OpenForm(Form):
     """The form of documents of which no schema is known: all names are, and get numbers as they come."""
 
-    def __init__(self) -> None:
-        super().__init__({}, Names(_Numbered(), _Numbered()))
+    def __init__(self, prefixes: Prefixes = NO_PREFIXES) -> None:
+        super().__init__({}, Names(_Numbered(), _Numbered()), WrittenNames(prefixes))
 
     def _has_its_attributes(self, found: Markup) -> bool:
         return not (found.attributes.names == NOWHERE).any() and self._is_normalised(found)

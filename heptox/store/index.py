@@ -19,7 +19,8 @@ from lxml import etree
 
 from heptox.checks import Check
 from heptox.store.text import escaped_attribute, escaped_text
-from heptox.xml import Document, XmlElement, XmlReader
+from heptox.store.written_names import WrittenNames
+from heptox.xml import NO_PREFIXES, Document, XmlElement, XmlReader
 
 DOCUMENT: Final = 0
 ELEMENT: Final = 1
@@ -36,7 +37,8 @@ _NODE_BYTES: Final = 130
 
 class DocumentIndex:
     """The nodes of documents, one document after the other. Nodes come and go in document order; lists that are
-    returned are not to be changed. ``documents`` are the nodes of the documents themselves.
+    returned are not to be changed. ``documents`` are the nodes of the documents themselves, ``names`` says how names
+    are written in it.
     """
 
     __slots__ = (
@@ -52,9 +54,11 @@ class DocumentIndex:
         "_texts",
         "_values",
         "documents",
+        "names",
     )
 
-    def __init__(self, roots: Iterable[XmlElement] = ()) -> None:
+    def __init__(self, roots: Iterable[XmlElement] = (), names: WrittenNames | None = None) -> None:
+        self.names = WrittenNames() if names is None else names
         self._kinds = bytearray()
         self._names: list[str] = []
         self._values: list[str] = []
@@ -102,7 +106,7 @@ class DocumentIndex:
         for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
             if event == "start":
                 attributes = [str(part) for pair in element.items() for part in pair]
-                self._start(str(element.tag), attributes)
+                self._start(self.names.name(str(element.tag)), self.names.attributes(attributes))
                 self._text.append(element.text or "")
             else:  # as when a document is read: comments go, the text around them is one
                 if event == "end":
@@ -276,5 +280,15 @@ def index_of(document: Document) -> DocumentIndex:
     """The index of a document, built when it is first asked for and kept as long as the document is."""
     index = _indexes.get(document)
     if index is None:
-        index = _indexes[document] = DocumentIndex([document.root])
+        index = _indexes[document] = indexed([document])
     return index
+
+
+def indexed(documents: Sequence[Document]) -> DocumentIndex:
+    """The index of some documents, with the prefixes that their roots bind."""
+    prefixes = NO_PREFIXES
+    for document in reversed(documents):
+        if document.root.nsmap:
+            bound = {prefix or "": uri for prefix, uri in document.root.nsmap.items()}
+            prefixes = prefixes.with_more(bound)
+    return DocumentIndex((document.root for document in documents), WrittenNames(prefixes))

@@ -30,6 +30,7 @@ from heptox.store.projection import needed
 from heptox.store.relations import Catalogue
 from heptox.store.sql import Statement, print_statement, subqueries
 from heptox.store.statement import Plan, planned
+from heptox.store.written_names import WrittenNames
 from heptox.store.xquery import identifying, with_identifiers
 from heptox.xml import XmlReader
 
@@ -52,14 +53,16 @@ ROWS: Final = 2_048
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """How a query is evaluated: a statement, or ``reason``, which says why it is interpreted.
+    """How a query is evaluated: a statement, or ``reason``, which says why it is interpreted. ``names`` are those that
+    its names become.
 
     ``sql`` is the statement as DuckDB and Spark run it; ``None`` for what is interpreted, or never finds anything. One
     that ``ignores_white`` is for documents without white space among elements, see :meth:`on`.
     """
 
     expression: syntax.Expression
-    plan: Plan | None
+    names: WrittenNames
+    plan: Plan | None = None
     reason: str = ""
     sql: str | None = None
     ignores_white: bool = False
@@ -68,7 +71,13 @@ class QueryPlan:
         """The plan for documents, of which some have white space among elements or none."""
         if not (white and self.ignores_white):
             return self
-        return QueryPlan(self.expression, None, "it asks for text, of which some is white space among elements")
+        reason = "it asks for text, of which some is white space among elements"
+        return QueryPlan(self.expression, self.names, reason=reason)
+
+    @property
+    def written(self) -> syntax.Expression:
+        """The query with the names that stored texts have."""
+        return self.names.query(self.expression)
 
 
 def plan_query(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
@@ -79,16 +88,18 @@ def plan_query(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan
 
 
 def _planned(expression: syntax.Expression, catalogue: Catalogue) -> QueryPlan:
+    names = catalogue.names
     try:
         _refuse_large(expression)
-        found = compiled(expression, catalogue)
+        found = compiled(names.query(expression), catalogue)
         plan = planned(found.blocks)
     except NotCompiledError as error:
-        return QueryPlan(expression, None, str(error))
+        return QueryPlan(expression, names, reason=str(error))
     sql = print_statement(plan.statement) if plan.branches else None
     if sql is not None and _is_long_planned(plan.statement, sql):
-        return QueryPlan(expression, None, "its statement is too large for the database to plan it soon")
-    return QueryPlan(expression, plan, sql=sql, ignores_white=found.ignores_white)
+        reason = "its statement is too large for the database to plan it soon"
+        return QueryPlan(expression, names, reason=reason)
+    return QueryPlan(expression, names, plan, sql=sql, ignores_white=found.ignores_white)
 
 
 def _is_long_planned(statement: Statement, text: str) -> bool:
@@ -123,6 +134,11 @@ def query(
     :class:`InputError` (HX1006) for one that is nested too deeply for that; and what ``check`` raises, which is called
     again and again meanwhile.
     """
+    return plan.names.items(_answered(store, plan, check, allowance))
+
+
+def _answered(store: Store, plan: QueryPlan, check: Check | None, allowance: Allowance | None) -> Iterator[str]:
+    """The items of an answer, with written names."""
     state = store.state
     if state is not None and state.regular and _is_one_statement(plan.on(white=state.white)):
         with closing(store.cursor()) as cursor:
@@ -165,9 +181,10 @@ def texts(store: Store) -> tuple[str, ...]:
         if sum(document.length for document in moment.documents) > MOST_IN_MEMORY:
             message = f"the query reads over {MOST_IN_MEMORY:,} bytes of {len(moment.documents)} documents"
             raise StoreError(Fault("HX6008", message, hint="it is no query of the fragment, which is not read whole"))
-        attributes = identifying(store.catalogue.graph)
+        attributes, names = identifying(store.catalogue.graph), store.catalogue.names
         return tuple(
-            with_identifiers(moment.text(document.doc, 0, document.length), attributes) for document in moment.documents
+            with_identifiers(names.item(moment.text(document.doc, 0, document.length)), attributes)
+            for document in moment.documents
         )
 
 
@@ -254,12 +271,12 @@ class _Moment:
                     self.texts,
                     reader="the query",
                     reason=plan.reason or _MISFIT,
-                    projection=needed(plan.expression) if document.regular else None,
+                    projection=needed(plan.written) if document.regular else None,
                 )
                 held.enter_context(allowance.taken(index_bytes(text)))
-                index.read(XmlReader(BytesIO(text), document.name), check)
+                index.read(XmlReader(BytesIO(text), document.name, as_written=True), check)
                 del text
-            yield from evaluate_indexed(plan.expression, [index], check, allowance)
+            yield from evaluate_indexed(plan.written, [index], check, allowance)
 
 
 @contextmanager

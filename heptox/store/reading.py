@@ -27,7 +27,8 @@ from heptox.store.querying import ROWS, QueryPlan, plan_query, rows_of
 from heptox.store.relations import Catalogue, Relation
 from heptox.store.shredding import Shredder, row_schema
 from heptox.store.sql import used_columns
-from heptox.xml import Document, XmlReader, parse_document
+from heptox.store.written_names import WrittenNames
+from heptox.xml import Document, XmlReader, parse_document, root_prefixes
 
 FIRST_COLUMNS: Final = ("node", "stop", "parent", "path")
 
@@ -38,6 +39,7 @@ class ReadDocument:
 
     blocks: Sequence[Markup]
     names: Names
+    written: WrittenNames
     catalogue: Catalogue
     has_white_space: bool
 
@@ -47,21 +49,22 @@ def read_for_query(data: bytes, name: str) -> ReadDocument | None:
 
     Raises :class:`InputError` as :class:`heptox.xml.XmlReader`.
     """
-    form = OpenForm()
+    form = OpenForm(root_prefixes(data))
     guide = Guide(form.names)
     blocks = []
     try:
         for block in CanonicalReader(form, XmlReader(BytesIO(data), name)).blocks():
             guide.add(block)
             blocks.append(block)
-        return ReadDocument(blocks, form.names, Catalogue(guide.graph()), guide.has_white_space)
+        return ReadDocument(blocks, form.names, form.written, Catalogue(guide.graph()), guide.has_white_space)
     except (TooManyNamesError, StoreError):
         return None
 
 
 def plan_once(expression: syntax.Expression, document: ReadDocument) -> QueryPlan:
     """How a query is evaluated on a document that was read for it."""
-    return plan_query(expression, document.catalogue).on(white=document.has_white_space)
+    plan = plan_query(document.written.query(expression), document.catalogue)
+    return replace(plan, expression=expression, names=document.written).on(white=document.has_white_space)
 
 
 def projected_once(document: ReadDocument, expression: syntax.Expression, name: str) -> Document | None:
@@ -69,12 +72,12 @@ def projected_once(document: ReadDocument, expression: syntax.Expression, name: 
 
     ``None`` where it may need all, or where that is beyond the limits of :func:`heptox.xml.parse_document`.
     """
-    wanted = needed(expression)
+    wanted = needed(document.written.query(expression))
     if wanted is None:
         return None
     text = b"".join(projected(document.blocks, document.catalogue.graph, document.names.types, wanted))
     try:
-        return parse_document(text, name)
+        return parse_document(document.written.item(text.decode()), name, namespaces=True)
     except InputError:  # whose positions would be others than those of the document
         return None
 
@@ -93,7 +96,7 @@ def query_once(document: ReadDocument, plan: QueryPlan, allowance: Allowance | N
         with MemoryUse(allowance or Allowance()) as held:
             assembly = Assembly(plan.plan, _Text(document.blocks).read, held)
             for portion in assembly.answers(rows_of(_batches(connection, statement))):
-                yield from portion.items
+                yield from plan.names.items(portion.items)
     finally:
         connection.close()
 

@@ -19,6 +19,7 @@ from typing import Final
 
 from heptox.errors import Fault, StoreError
 from heptox.schema import Element, Path, SchemaGraph, SchemaTree, by_name
+from heptox.store.written_names import WrittenNames
 
 MOST_PATHS: Final = 20_000
 """Schema paths of one catalogue; a schema that shares element types so much that it has more is not shredded."""
@@ -77,11 +78,15 @@ class Relation:
 class Catalogue:
     """The relations of a schema, and the codes of the schema paths at which their elements stand.
 
+    ``schema`` is what it was made of; ``graph`` is that with the written ``names`` that all else here speaks of.
+
     Raises :class:`StoreError` (HX6010) for a schema with over :data:`MOST_PATHS` paths.
     """
 
     def __init__(self, graph: SchemaGraph) -> None:
-        self.graph = by_name(graph)
+        self.schema = graph
+        self.names = WrittenNames.of(graph)
+        self.graph = self.names.graph(by_name(graph))
         self.tree = SchemaTree(self.graph)
         self._codes: dict[Path, int] = {}
         self._relations: dict[str, Relation] = {}

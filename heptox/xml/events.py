@@ -6,11 +6,12 @@ import codecs
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias, cast
 from xml.parsers import expat
 
 from heptox.errors import Fault, InputError, Position
 from heptox.xml.files import HINTS, MAXIMUM_SIZE, unreadable
+from heptox.xml.namespaces import split_name
 from heptox.xml.prolog import external_entity_fault
 
 MAXIMUM_TAG: Final = 10_000_000
@@ -56,8 +57,8 @@ class XmlReader:
     """Reads a document piece by piece and keeps nothing of it: tags and texts are reported to handlers as they come.
 
     What a document is stays as everywhere here; its size (:data:`MAXIMUM_SIZE`), its tags (:data:`MAXIMUM_TAG`) and its
-    entities (:data:`EXPANSION`) are limited, the depth of elements and the length of a text are not. Names are given as
-    they stand: the caller asks :meth:`refuse_namespace` about those that it does not know.
+    entities (:data:`EXPANSION`) are limited, the depth of elements and the length of a text are not. Names are
+    expanded, and declarations of namespaces no attributes, unless names are to be given ``as_written``.
 
     >>> names: list[str] = []
     >>> from io import BytesIO
@@ -67,11 +68,25 @@ class XmlReader:
     ['a', 'b']
     """
 
-    def __init__(self, source: Readable, file: str | None = None, *, maximum_size: int = MAXIMUM_SIZE) -> None:
+    def __init__(
+        self,
+        source: Readable,
+        file: str | None = None,
+        *,
+        maximum_size: int = MAXIMUM_SIZE,
+        as_written: bool = False,
+    ) -> None:
         self._source = source
         self._file = file
         self._maximum_size = maximum_size
-        self._parser = expat.ParserCreate(None, None, None)  # no table of names is kept
+        self._parser = expat.ParserCreate(None, None if as_written else _SEPARATOR, None)  # no table of names is kept
+        self._expands_names = not as_written
+        self._expanded = _ExpandedNames()
+        self._has_namespaces = False
+        self._last_bytes = b""
+        self._opened = 0
+        self._bound: dict[str, str] = {}
+        self._rebinds = False
         self._start = _Start()
         self._more = 0
         self._block = b""
@@ -113,9 +128,10 @@ class XmlReader:
         parser.StartDoctypeDeclHandler = self._open_doctype
         parser.EndDoctypeDeclHandler = self._close_doctype
         parser.SkippedEntityHandler = self._skipped
-        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+        parser.EndElementHandler, parser.CharacterDataHandler = end, text
+        parser.StartElementHandler = self._first_start
+        parser.StartNamespaceDeclHandler = self._bind
         if take is not None:
-            parser.StartElementHandler = self._first_start
             parser.StartCdataSectionHandler, parser.EndCdataSectionHandler = self._open_cdata, self._close_cdata
         size = at_once if take is None else _FIRST_BLOCK
         rest = b""
@@ -136,6 +152,8 @@ class XmlReader:
     def tell(self, start: StartHandler, end: Callable[[str], None], text: _TextHandler | None) -> None:
         """Report to other handlers, from the start tag on that is being reported."""
         parser = self._parser
+        if self._has_namespaces:
+            start, end = self._expanded.start(start), self._expanded.end(end)
         parser.EndElementHandler = end
         if self._expands and text is not None:
             start, text = self._counted(start, text)
@@ -157,11 +175,39 @@ class XmlReader:
         begun."""
         return self._start.is_utf8 and not self._declares
 
+    @property
+    def bound(self) -> dict[str, str] | None:
+        """The prefixes that the root binds, ``""`` for that of elements; ``None`` once other elements bind some."""
+        return None if self._rebinds else self._bound
+
     def refuse_namespace(self, name: str) -> None:
-        """Raise :class:`InputError` (HX1007) for a name of an element or attribute that belongs to namespaces."""
-        if ":" in name or name == "xmlns":
-            message = f"the name {name} belongs to namespaces"
+        """Raise :class:`InputError` (HX1007) for the name of an element or attribute that is in a namespace."""
+        if name.startswith("{"):
+            namespace, local = split_name(name)
+            message = f"the name {local} is in the namespace {namespace}"
             raise InputError(Fault("HX1007", message, self.position, hint=HINTS["HX1007"]))
+
+    # names
+
+    def _bind(self, prefix: str | None, namespace: str | None) -> None:
+        if self._inside:
+            self._rebinds = True
+        self._bound[prefix or ""] = namespace or ""
+
+    def _look_for_namespaces(self) -> None:
+        """Expand names from here on, where what comes next may have some that are in namespaces."""
+        if self._has_namespaces or not self._expands_names:
+            return
+        around = self._last_bytes + self._block
+        self._last_bytes = around[-4:]
+        if self._start.codec == "latin-1" and self._start.is_like_ascii and not _NAMES_A_NAMESPACE.search(around):
+            return
+        self._has_namespaces = True
+        parser, expanded = self._parser, self._expanded
+        if parser.StartElementHandler not in (self._first_start, None):
+            parser.StartElementHandler = expanded.start(cast(StartHandler, parser.StartElementHandler))
+        if parser.EndElementHandler is not None:
+            parser.EndElementHandler = expanded.end(parser.EndElementHandler)
 
     # pieces that may be taken as they stand
 
@@ -178,6 +224,8 @@ class XmlReader:
     def _first_start(self, name: str, attributes: list[str]) -> None:
         self._inside = True
         start, text = self._handlers
+        if self._has_namespaces:
+            start = self._expanded.start(start)
         if self._expands:
             start, text = self._counted(start, text)
         self._parser.StartElementHandler, self._parser.CharacterDataHandler = start, text
@@ -190,6 +238,7 @@ class XmlReader:
         self._in_cdata = False
 
     def _parse_untold(self) -> None:
+        self._look_for_namespaces()
         parser = self._parser
         handlers = parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler
         parser.StartElementHandler = parser.EndElementHandler = parser.CharacterDataHandler = None
@@ -216,6 +265,7 @@ class XmlReader:
     def _parse(self, *, last: bool) -> None:
         first = not self._parsed
         self._parsed += len(self._block)
+        self._look_for_namespaces()
         try:
             self._parser.Parse(self._start.replaced(self._block) if first else self._block, last)
         except expat.ExpatError as error:
@@ -244,8 +294,6 @@ class XmlReader:
         if self._external:
             seen = self._block if self._parsed == len(self._block) else b""
             raise InputError(external_entity_fault(found, seen, None) for found in self._external)
-        if self._expands and parser.StartElementHandler != self._first_start:
-            parser.StartElementHandler, parser.CharacterDataHandler = self._counted(*self._handlers)
 
     def _entity(self, name: str, parameter: int, value: str | None, *source: str | None) -> None:
         _, system, _, notation = source
@@ -311,7 +359,53 @@ _EXPAT_CODES: Final = {
     expat.errors.XML_ERROR_AMPLIFICATION_LIMIT_BREACH: "HX1006",
     expat.errors.XML_ERROR_UNKNOWN_ENCODING: "HX1003",
     expat.errors.XML_ERROR_INCORRECT_ENCODING: "HX1003",
+    expat.errors.XML_ERROR_UNBOUND_PREFIX: "HX1007",
 }
+
+_SEPARATOR: Final = "}"
+"""What the parser puts between a namespace and a local name; no name has it."""
+
+_NAMES_A_NAMESPACE: Final = re.compile(rb"xmlns|xml:|<!ENTITY")
+"""What has to stand in a document before a name is in a namespace, if its markup is as in ASCII."""
+
+
+class _ExpandedNames:
+    """Handlers that take expanded names, as the parser calls them: with ``namespace}local``."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def start(self, handler: StartHandler) -> StartHandler:
+        expanded = self._expanded
+
+        def start(name: str, attributes: list[str]) -> None:
+            if _SEPARATOR in name:
+                name = expanded(name)
+            if attributes:
+                attributes[::2] = [expanded(one) if _SEPARATOR in one else one for one in attributes[::2]]
+            handler(name, attributes)
+
+        return start
+
+    def end(self, handler: Callable[[str], None]) -> Callable[[str], None]:
+        expanded = self._expanded
+
+        def end(name: str) -> None:
+            handler(expanded(name) if _SEPARATOR in name else name)
+
+        return end
+
+    def _expanded(self, name: str) -> str:
+        known = self._known.get(name)
+        if known is None:
+            if len(self._known) == _MOST_KNOWN:
+                self._known.clear()
+            known = self._known[name] = f"{{{name}"
+        return known
+
+
+_MOST_KNOWN: Final = 10_000
+"""How many names in namespaces are kept as they were made."""
 
 _XML_DECLARATION: Final = re.compile(r"<\?xml\s[^>]*?\?>")
 
@@ -353,6 +447,12 @@ class _Start:
     def is_utf8(self) -> bool:
         named = _ENCODING.search(self.old)
         return self.codec == "latin-1" and (named is None or named[2].lower() in {"utf-8", "us-ascii"})
+
+    @property
+    def is_like_ascii(self) -> bool:
+        """Whether markup is as in ASCII, as far as the declaration says."""
+        named = _ENCODING.search(self.old)
+        return named is None or re.match(r"(?i)utf-8$|us-ascii$|iso-8859-|windows-125", named[2]) is not None
 
     @property
     def line(self) -> int:

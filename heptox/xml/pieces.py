@@ -77,7 +77,7 @@ class PieceReader:
         self._file = file
         self._size = size
         self._source = _BufferedSource(source)
-        self._reader = XmlReader(self._source, file, maximum_size=maximum_size)
+        self._reader = XmlReader(self._source, file, maximum_size=maximum_size, as_written=True)
         self._parser = new_parser(None)
         self._written: _Markup | None = None
         self._outlines = [outline]
@@ -217,7 +217,7 @@ class LiteralSource:
 
     def __init__(self, source: Readable, file: str | None = None, *, maximum_size: int = MAXIMUM_SIZE) -> None:
         self._markup = _Markup()
-        reader = XmlReader(source, file, maximum_size=maximum_size)
+        reader = XmlReader(source, file, maximum_size=maximum_size, as_written=True)
         self._blocks = reader.read(self._markup.start, self._markup.end, self._markup.text)
         self._waiting = bytearray()
 

@@ -8,6 +8,7 @@ from xml.parsers import expat
 
 from heptox.errors import Fault, Position
 from heptox.xml.files import HINTS, excerpt_of
+from heptox.xml.namespaces import Prefixes
 
 MOST_PROLOG: Final = 1 << 20
 """Bytes up to the end of the first tag at most: they are read while all other threads wait."""
@@ -82,6 +83,26 @@ def identifying_attributes(internal_subset: str) -> list[tuple[str, str, str]]:
     parser.AttlistDeclHandler = declared
     _scan(parser, f"<!DOCTYPE subset [{internal_subset}]><subset/>".encode(), None)
     return found
+
+
+def root_prefixes(data: bytes) -> Prefixes:
+    """The prefixes that the root of a document binds, as far as its beginning can be read.
+
+    >>> root_prefixes(b"<a xmlns='urn:a' xmlns:b='urn:b'><c xmlns:d='urn:d'/></a>").bound
+    (('', 'urn:a'), ('b', 'urn:b'))
+    """
+    bound: dict[str, str] = {}
+    parser = expat.ParserCreate(None, "}")
+
+    def bind(prefix: str | None, namespace: str | None) -> None:
+        bound[prefix or ""] = namespace or ""
+
+    def stop(_name: str, _attributes: object) -> None:
+        raise _RootReachedError
+
+    parser.StartNamespaceDeclHandler, parser.StartElementHandler = bind, stop
+    _scan(parser, data, None)
+    return Prefixes.of(bound)
 
 
 def _prolog_parser(encoding: str | None) -> expat.XMLParserType:

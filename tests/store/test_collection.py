@@ -142,7 +142,7 @@ def test_a_plan_can_be_sent_to_another_process() -> None:
             {"branch": 0, "doc": 7, "t0": "w", "t1": "z"},
         ]
     )
-    answers = [(each.doc, each.items) for each in Answers(sent.plan).of(rows, {})]
+    answers = [(each.doc, each.items) for each in Answers(sent.plan, sent.names).of(rows, {})]
     assert answers == [
         (5, ['<r k="v"><b>x</b></r>', "<o><b>y</b></o>", '<r k="v"><b/></r>']),
         (7, ['<r k="w"><b>z</b></r>']),
@@ -150,8 +150,8 @@ def test_a_plan_can_be_sent_to_another_process() -> None:
 
 
 def test_an_error_on_a_document_is_its_answer() -> None:
-    plan = plan_query(parse_query("for $a in /a return <r>{$a/b, $a/@k}</r>"), Catalogue(GRAPH)).plan
-    assert plan is not None
+    planned = plan_query(parse_query("for $a in /a return <r>{$a/b, $a/@k}</r>"), Catalogue(GRAPH))
+    assert planned.plan is not None
     rows = pa.RecordBatch.from_pylist(
         [
             {"branch": 0, "doc": 1, "t0": "v"},
@@ -160,7 +160,7 @@ def test_an_error_on_a_document_is_its_answer() -> None:
             {"branch": 0, "doc": 3, "t0": "w"},
         ]
     )
-    answers = {each.doc: each for each in Answers(plan).of(rows, {})}
+    answers = {each.doc: each for each in Answers(planned.plan, planned.names).of(rows, {})}
     assert answers[1].items == ['<r k="v"/>']
     assert answers[3].items == ['<r k="w"/>']
     assert "HX6005" in (answers[2].fault or "")
@@ -168,7 +168,8 @@ def test_an_error_on_a_document_is_its_answer() -> None:
 
 def test_the_interpreter_reads_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = [(0, zstandard.compress(b'<a k="1"><b>')), (12, zstandard.compress(b"x</b></a>"))]
-    queries = [parse_query("/a/b"), parse_query("for $a in /a return <r>{$a/b, $a/@k}</r>")]
+    texts = ("/a/b", "for $a in /a return <r>{$a/b, $a/@k}</r>")
+    queries = [plan_query(parse_query(text), Catalogue(GRAPH)) for text in texts]
     first, second = interpreted(3, pieces, queries)
     assert (first.doc, first.items, first.fault) == (3, ["<b>x</b>"], None)
     assert "HX6005" in (second.fault or "")

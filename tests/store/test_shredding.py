@@ -18,6 +18,7 @@ from heptox.store.markup import Names
 from heptox.store.places import Places
 from heptox.store.relations import Catalogue, Part
 from heptox.store.shredding import Cell, MisfitError, Shredder
+from heptox.store.written_names import WrittenNames
 from heptox.xml import XmlReader
 from tests.store.stored import expected, random_graph, random_text
 from tests.support import saxon
@@ -58,7 +59,8 @@ def shred(text: str | bytes, graph: SchemaGraph, size: int = 1 << 18) -> Shredde
     places = Places(Catalogue(graph))
     shredder = Shredder(places)
     found = Shredded("", [[] for _ in places.sources], 0)
-    reader = CanonicalReader(Form(graph.elements, Names(places.types, places.attributes)), XmlReader(Small(data, size)))
+    form = Form(graph.elements, Names(places.types, places.attributes), WrittenNames())
+    reader = CanonicalReader(form, XmlReader(Small(data, size)))
     parts: list[bytes] = []
     for block in reader.blocks():
         parts.append(block.text)

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from heptox.errors import InputError
-from heptox.xml import XmlElement, XmlReader, events, parse_document
+from heptox.xml import MAXIMUM_SIZE, XmlElement, XmlReader, events, parse_document
 
 
 class Slow(io.BytesIO):
@@ -31,7 +31,7 @@ def told(data: bytes, source: type[io.BytesIO] = io.BytesIO, **limits: int) -> l
     def start(name: str, attributes: list[str]) -> None:
         events.append((name, attributes))
 
-    reader = XmlReader(source(data), "d.xml", **limits)
+    reader = XmlReader(source(data), "d.xml", maximum_size=limits.get("maximum_size", MAXIMUM_SIZE))
     read = list(reader.read(start, lambda name: events.append((name,)), text))
     assert read == sorted(read)
     assert read[-1] == len(data)

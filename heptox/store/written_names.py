@@ -1,0 +1,236 @@
+"""Names as a store has them: with the prefixes of its schema, in texts that declare none.
+
+So all that a store does speaks of plain names, whatever namespaces there are, and texts are short. Names come in, in
+schemas, queries and documents, and go out, in items and documents, as names in namespaces: here alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from heptox.grammar import Expression, written_query
+from heptox.schema import Attribute, Child, Element, Particle, SchemaGraph
+from heptox.xml import NO_PREFIXES, XML_NAMESPACE, Prefixes, escaped_value, split_name
+
+_TAG: Final = re.compile(r"<(?P<end>/?)(?P<name>[^\s/<>]+)(?P<attributes>[^<>]*?)(?P<empty>/?)>")
+_ATTRIBUTE_NAME: Final = re.compile(r'(?<=\s)([^\s="<>]+)(?==")')
+_ELEMENT_PREFIX: Final = re.compile(r"<([^\s/<>:]+):")
+_ATTRIBUTE_PREFIX: Final = re.compile(r'[\s"]([^\s="<>:&;]+):')
+_UNPREFIXED: Final = re.compile(r"<[^\s/<>:]+[\s/>]")
+
+
+class WrittenNames:
+    """Expanded names as they are written with the prefixes of a table, and back.
+
+    What is in a namespace for which the table has no prefix is written with the namespace, ``Q{urn:a}b``, in which
+    nothing is that separates the parts of a tag.
+
+    >>> names = WrittenNames(Prefixes.of({"a": "urn:a"}))
+    >>> names.name("{urn:a}b"), names.name("{http://b}c"), names.name("c")
+    ('a:b', 'Q{http:%2F;%2F;b}c', 'c')
+    >>> names.item("<a:b>x</a:b>")
+    '<a:b xmlns:a="urn:a">x</a:b>'
+    """
+
+    def __init__(self, prefixes: Prefixes = NO_PREFIXES) -> None:
+        self.prefixes = prefixes
+        self._elements: dict[str, str] = {}
+        self._attributes: dict[str, str] = {}
+
+    @classmethod
+    def of(cls, graph: SchemaGraph) -> WrittenNames:
+        """The names of a schema, for each of whose namespaces there is a prefix."""
+        elements = graph.elements.values()
+        attributes = {attribute.name for element in elements for attribute in element.attributes}
+        return cls(graph.prefixes.covering({element.name for element in elements}, attributes=attributes))
+
+    def __bool__(self) -> bool:
+        """Whether there is more to it than to leave names as they are, in documents that have no other namespaces."""
+        return bool(self.prefixes)
+
+    def are_in(self, bound: Mapping[str, str] | None) -> bool:
+        """Whether a document that binds these prefixes at its root, and no others anywhere, has the written names."""
+        if bound is None or bound.get("", "") != self.prefixes.namespaces.get("", ""):
+            return False
+        return all(
+            self.prefixes.namespaces.get(prefix) == uri
+            and self.prefixes.prefix_of(uri, attribute=bool(prefix)) == prefix
+            for prefix, uri in bound.items()
+            if prefix
+        )
+
+    def name(self, name: str) -> str:
+        """The name of an element."""
+        if name[:1] != "{" and not self.prefixes:
+            return name
+        found = self._elements.get(name)
+        return self._kept(self._elements, name, attribute=False) if found is None else found
+
+    def attribute(self, name: str) -> str:
+        """The name of an attribute."""
+        if name[:1] != "{":
+            return name
+        found = self._attributes.get(name)
+        return self._kept(self._attributes, name, attribute=True) if found is None else found
+
+    def _kept(self, known: dict[str, str], name: str, *, attribute: bool) -> str:
+        if len(known) == _MOST_KNOWN:
+            known.clear()
+        namespace, local = split_name(name)
+        prefix = self.prefixes.prefix_of(namespace, attribute=attribute) if namespace else None
+        if prefix is None and (namespace or self.prefixes.namespaces.get("")):
+            found = f"Q{{{_escaped(namespace)}}}{local}"
+        else:
+            found = f"{prefix}:{local}" if prefix else local
+        known[name] = found
+        return found
+
+    def attributes(self, attributes: list[str]) -> list[str]:
+        """The attributes of a tag (name, value, name, value and so on)."""
+        if any(name[:1] == "{" for name in attributes[::2]):
+            attributes[::2] = map(self.attribute, attributes[::2])
+        return attributes
+
+    def graph(self, graph: SchemaGraph) -> SchemaGraph:
+        """A schema with written names, in which each name has one type."""
+        if not self and all(name[:1] != "{" for name in self._all(graph)):
+            return graph
+        elements = {self.name(name): self._element(element) for name, element in graph.elements.items()}
+        return replace(graph, root=self.name(graph.root), elements=elements, prefixes=NO_PREFIXES)
+
+    def _all(self, graph: SchemaGraph) -> Iterator[str]:
+        for element in graph.elements.values():
+            yield element.name
+            yield from (attribute.name for attribute in element.attributes)
+
+    def _element(self, element: Element) -> Element:
+        return replace(
+            element,
+            name=self.name(element.name),
+            children=tuple(Child(self.name(child.name), child.cardinality) for child in element.children),
+            attributes=tuple(map(self._attribute, element.attributes)),
+            content=None if element.content is None else self._particle(element.content),
+        )
+
+    def _attribute(self, attribute: Attribute) -> Attribute:
+        return replace(attribute, name=self.attribute(attribute.name))
+
+    def _particle(self, particle: Particle) -> Particle:
+        name = self.name(particle.name) if particle.kind == "name" else ""
+        return replace(particle, name=name, members=tuple(map(self._particle, particle.members)))
+
+    def query(self, expression: Expression) -> Expression:
+        """A query with written names."""
+        return written_query(expression, self.name, self.attribute)
+
+    # -- what goes out -----------------------------------------------------------------------------------------------
+
+    def items(self, items: Iterable[str]) -> Iterator[str]:
+        """The items of an answer, as :meth:`item`."""
+        return map(self.item, items)
+
+    def item(self, item: str) -> str:
+        """An item of an answer: an element declares the namespaces of its names; others stay as they are."""
+        if not item.startswith("<") or not (self or "Q{" in item):
+            return item
+        if "<Q{" not in item and " Q{" not in item:
+            return self._with_declarations(item, self._used(item))
+        return _Declaring(self.prefixes.namespaces).text(item)
+
+    def _used(self, item: str) -> dict[str, str]:
+        """The prefixes of the names of an element and of all in it, and those with which values begin."""
+        known = self.prefixes.namespaces
+        found = {prefix for pattern in (_ELEMENT_PREFIX, _ATTRIBUTE_PREFIX) for prefix in pattern.findall(item)}
+        used = {prefix: uri for prefix, uri in known.items() if prefix in found and uri != XML_NAMESPACE}
+        if known.get("") and _UNPREFIXED.search(item):
+            used = {"": known[""], **used}
+        return used
+
+    def _with_declarations(self, item: str, used: Mapping[str, str]) -> str:
+        if not used:
+            return item
+        found = _TAG.match(item)
+        assert found is not None  # it begins with a tag
+        end = found.end("name")
+        return f"{item[:end]}{_declarations(used)}{item[end:]}"
+
+
+_MOST_KNOWN: Final = 10_000
+"""How many names are kept as they were written."""
+_UNSAFE: Final = re.compile(r"[^\w.:~-]|%")
+_ESCAPE: Final = re.compile(r"%([0-9A-F]+);")
+
+
+def _escaped(namespace: str) -> str:
+    """A namespace without what separates the parts of a tag."""
+    return _UNSAFE.sub(lambda found: f"%{ord(found[0]):X};", namespace)
+
+
+def _unescaped(namespace: str) -> str:
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), namespace)
+
+
+def _declarations(bound: Mapping[str, str]) -> str:
+    return "".join(
+        f' {f"xmlns:{prefix}" if prefix else "xmlns"}="{escaped_value(uri)}"' for prefix, uri in bound.items()
+    )
+
+
+class _Declaring:
+    """Writes the names of one element, and of all in it, as names of XML that are declared where they first stand."""
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self._known = known
+        self._scopes: list[dict[str, str]] = [{"xml": XML_NAMESPACE, "": ""}]
+
+    def text(self, item: str) -> str:
+        return _TAG.sub(self._tag, item)
+
+    def _tag(self, found: re.Match[str]) -> str:
+        name = found["name"]
+        if found["end"]:
+            self._scopes.pop()
+            return f"</{name.rpartition('}')[2]}>"
+        scope = dict(self._scopes[-1])
+        declared: dict[str, str] = {}
+        written = self._declared(name, scope, declared)
+        attributes = _ATTRIBUTE_NAME.sub(
+            lambda one: self._declared_attribute(one[0], scope, declared), found["attributes"]
+        )
+        if not found["empty"]:
+            self._scopes.append(scope)
+        return f"<{written}{_declarations(declared)}{attributes}{found['empty']}>"
+
+    def _declared(self, name: str, scope: dict[str, str], declared: dict[str, str]) -> str:
+        if name.startswith("Q{"):
+            namespace, _, local = name[2:].rpartition("}")
+            self._bind("", _unescaped(namespace), scope, declared)
+            return local
+        prefix, colon, _ = name.rpartition(":")
+        if colon or self._known.get(""):
+            self._bind(prefix, self._known.get(prefix, ""), scope, declared)
+        else:
+            self._bind("", "", scope, declared)
+        return name
+
+    def _declared_attribute(self, name: str, scope: dict[str, str], declared: dict[str, str]) -> str:
+        if name.startswith("Q{"):
+            namespace, _, local = name[2:].rpartition("}")
+            wanted = _unescaped(namespace)
+            prefix = next((one for one, uri in scope.items() if one and uri == wanted), None)
+            if prefix is None:
+                taken = {*scope, *self._known}
+                prefix = next(f"ns{number}" for number in range(1, len(taken) + 2) if f"ns{number}" not in taken)
+                self._bind(prefix, wanted, scope, declared)
+            return f"{prefix}:{local}"
+        prefix, colon, _ = name.rpartition(":")
+        if colon and prefix in self._known:
+            self._bind(prefix, self._known[prefix], scope, declared)
+        return name
+
+    def _bind(self, prefix: str, namespace: str, scope: dict[str, str], declared: dict[str, str]) -> None:
+        if scope.get(prefix) != namespace:
+            scope[prefix] = declared[prefix] = namespace
