@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
 
@@ -16,7 +16,7 @@ from heptox import peer, store
 from heptox.cli.inputs import Bind, Json, QueryFile, bound_values, read_query_text
 from heptox.cli.output import print_json, print_note, print_result
 from heptox.errors import GrammarError, InputError, SchemaError
-from heptox.grammar import Expression, check_names, parse_query, syntax
+from heptox.grammar import Expression, NameTable, check_names, parse_query, syntax
 from heptox.schema import SchemaGraph, SchemaTree, conform, other_schema_fault, parse_dtd_roots
 from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
 from heptox.xml import (
@@ -26,6 +26,7 @@ from heptox.xml import (
     parse_document,
     read_bytes,
     read_dtd_text,
+    root_prefixes,
     write_element,
 )
 
@@ -36,6 +37,8 @@ SECONDS: Final = 60.0
 """How long Saxon may take for a query, unless the user says so."""
 _NAMESPACE: Final = "HX1007"
 """What is said of a name in a namespace, which our own engines do not take."""
+Graphs: TypeAlias = Mapping[str, SchemaGraph]
+"""The schema graphs of a DTD by their roots; none where no schema is given."""
 LARGE: Final = 4_000_000
 """From how many bytes on it takes less time to make columns of a document than to interpret a query on it."""
 
@@ -82,9 +85,12 @@ def evaluate(
         raise typer.BadParameter("standard input can be read only once")
     text, source = read_query_text(query, file)
     bound = bound_values(bind)
-    expression, own = _own(text, source)
-    question = store.XQuery(text, (), source, bound, together)
     times = _Times()
+    with times.taken("read"):
+        graphs = {} if schema is None else parse_dtd_roots(read_dtd_text(schema), file_name(schema))
+    names = NameTable.of(*graphs.values())
+    expression, own = _own(text, source, names)
+    question = store.XQuery(text, (), source, bound, together, prefixes=names.prefixes)
     with times.taken("read"):
         read = [(document, read_bytes(document)) for document in documents]
     with ExitStack() as opened:
@@ -92,7 +98,7 @@ def evaluate(
         if expression is None or why:
             if explain:
                 print_note(f"by Saxon: {why}")
-            items = _by_saxon(question, own, _texts(read, schema, times), timeout, times)
+            items = _by_saxon(question, own, _texts(read, graphs, times), timeout, times)
         elif not documents:
             raise typer.BadParameter("no document is given")
         elif schema is None:
@@ -103,9 +109,9 @@ def evaluate(
                     raise
                 if explain:
                     print_note(f"by Saxon: {error.summary}")
-                items = _by_saxon(question, None, _texts(read, None, times), timeout, times)
+                items = _by_saxon(question, None, _texts(read, {}, times), timeout, times)
         else:
-            items = _stated(expression, read, schema, times, explain, opened)
+            items = _stated(expression, read, graphs, times, explain, opened)
         if json:
             print_json(list(items))
         else:
@@ -122,10 +128,10 @@ def _divided(arguments: list[str], file: str | None) -> tuple[str | None, list[s
     return (None, arguments) if file else (arguments[0], arguments[1:])
 
 
-def _own(text: str, source: str | None) -> tuple[Expression | None, GrammarError | None]:
+def _own(text: str, source: str | None, names: NameTable) -> tuple[Expression | None, GrammarError | None]:
     """A query of the fragment, or why it is none."""
     try:
-        return parse_query(text, source), None
+        return parse_query(text, source, names=names), None
     except GrammarError as error:
         return None, error
 
@@ -172,12 +178,14 @@ class _Times:
             part = "items"
 
 
-def _texts(read: list[tuple[str, bytes]], schema: str | None, times: _Times) -> list[str]:
-    """The documents as texts: as heptox reads them, names in namespaces and all where no schema is given."""
+def _texts(read: list[tuple[str, bytes]], graphs: Graphs, times: _Times) -> list[str]:
+    """The documents as texts, as heptox reads them."""
     with times.taken("read"):
-        if schema is not None:
-            parsed, graphs = _checked(read, schema)
-            attributes = [store.identifying(graph) for graph in graphs]
+        if graphs:
+            parsed, found = _checked(read, graphs)
+            attributes = [
+                store.identifying(graph, root_prefixes(data)) for graph, (_, data) in zip(found, read, strict=True)
+            ]
         else:
             parsed = [parse_document(data, file_name(document), namespaces=True) for document, data in read]
             attributes = [identifying_attributes(document.internal_subset or "") for document in parsed]
@@ -247,7 +255,7 @@ def _columns(data: bytes, name: str) -> ReadDocument | None:
 def _stated(
     expression: Expression,
     read: list[tuple[str, bytes]],
-    schema: str,
+    known: Graphs,
     times: _Times,
     explain: bool,
     opened: ExitStack,
@@ -258,7 +266,7 @@ def _stated(
     :func:`heptox.schema.conform` and :func:`heptox.grammar.check_names`.
     """
     with times.taken("read"):
-        parsed, graphs = _checked(read, schema)
+        parsed, graphs = _checked(read, known)
         roots = {graph.root: graph for graph in graphs}
         check_names(expression, *map(SchemaTree, roots.values()))
     if len(roots) > 1 and any(syntax.collections(expression)):
@@ -280,12 +288,11 @@ def _stated(
     return (item for answer in answers for item in answer)
 
 
-def _checked(read: list[tuple[str, bytes]], schema: str) -> tuple[list[Document], list[SchemaGraph]]:
+def _checked(read: list[tuple[str, bytes]], graphs: Graphs) -> tuple[list[Document], list[SchemaGraph]]:
     """The documents as their schemas have them, and the schema graph of each: of a DTD whose root is not said, any that
     may be.
     """
     parsed = [parse_document(data, file_name(document), namespaces=True) for document, data in read]
-    graphs = parse_dtd_roots(read_dtd_text(schema), file_name(schema))
     for document in parsed:
         if (other := other_schema_fault(document, *graphs)) is not None:
             raise SchemaError(other)

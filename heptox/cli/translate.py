@@ -9,7 +9,7 @@ import typer
 
 from heptox.cli.inputs import Json, QueryFile, read_query_text
 from heptox.cli.output import print_json, print_note, print_result
-from heptox.grammar import check_names, parse_query
+from heptox.grammar import NameTable, check_names, parse_query
 from heptox.mapping import load_mapping
 from heptox.schema import SchemaTree
 from heptox.translate import (
@@ -62,7 +62,7 @@ def translate(
     """
     files, query = (arguments, None) if file else (arguments[:-1], arguments[-1])
     path = _path(files, _directions(to), [query, file])
-    expression = parse_query(*read_query_text(query, file))
+    expression = parse_query(*read_query_text(query, file), names=NameTable.of(path[0].start))
     check_names(expression, SchemaTree(path[0].start), path[0].start_tree)
     translated = translate_path(path, expression)
     explanations = [explain_hop(hop) if explain else None for hop in translated.hops]

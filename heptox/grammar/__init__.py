@@ -34,7 +34,7 @@ from heptox.grammar.parsing import fault_at
 from heptox.grammar.query import Expression, Node
 from heptox.grammar.query_parser import parse_query
 from heptox.grammar.query_printer import print_query
-from heptox.grammar.query_prolog import written_query
+from heptox.grammar.query_prolog import prolog, written_query
 from heptox.grammar.render import render
 from heptox.grammar.rules import (
     BodyTree,
@@ -117,6 +117,7 @@ __all__ = [
     "print_query",
     "print_rule",
     "print_rules_file",
+    "prolog",
     "render",
     "step_matches",
     "syntax",

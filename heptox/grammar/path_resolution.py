@@ -80,7 +80,7 @@ class PathResolver:
         if context is not None:
             below = f"below {'/'.join((self.tree.root, *context, *((TEXT,) if location.text else ())))}"
             context = (*context, TEXT) if location.text else context
-        message = f"{nothing_for(step)} {below}"
+        message = f"{nothing_for(step, self.tree.graph.prefixes)} {below}"
         self._missed[id(step)] = Fault("HX3041", message, step.position, hint=hint_for(self.tree, step, context))
 
     def _step(self, step: syntax.Step, branch: Branch, location: Location) -> Iterator[Located]:

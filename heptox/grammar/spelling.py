@@ -9,6 +9,7 @@ from typing import Final
 from heptox.errors import Fault, near_names
 from heptox.grammar import query as syntax
 from heptox.schema import TEXT, Path, SchemaGraph, SchemaTree
+from heptox.xml import NO_PREFIXES, Prefixes
 
 _MOST_NAMES: Final = 20
 """Names of one step that are shown, and compared with those of the schema."""
@@ -55,7 +56,7 @@ def may_be_tag(name: str, tree: SchemaTree) -> bool:
     >>> may_be_tag("b", SchemaTree(parse_dtd("<!ELEMENT a EMPTY>")))
     False
     """
-    return bool(tree.boxes) and near_name(name, tree.graph.elements, FAR) is None
+    return bool(tree.boxes) and near_name(name, tree.element_names, FAR) is None
 
 
 def undeclared(expression: syntax.Expression, tree: SchemaTree) -> Iterator[Fault]:
@@ -68,23 +69,24 @@ def undeclared(expression: syntax.Expression, tree: SchemaTree) -> Iterator[Faul
         if not isinstance(node, syntax.Step) or node.names[0] in _TESTS:
             continue
         is_attribute = bool(_sign(node))
-        if any(name in (attributes if is_attribute else tree.graph.elements) for name in node.names):
+        if any(name in (attributes if is_attribute else tree.element_names) for name in node.names):
             continue
         if not is_attribute and all(may_be_tag(name, tree) for name in node.names):
             continue
-        message = f"{nothing_for(node)} anywhere in the schema"
+        message = f"{nothing_for(node, tree.graph.prefixes)} anywhere in the schema"
         yield Fault("HX3041", message, node.position, hint=_meant_anywhere(tree, node) or _there(tree, None))
 
 
-def nothing_for(step: syntax.Step) -> str:
+def nothing_for(step: syntax.Step, prefixes: Prefixes = NO_PREFIXES) -> str:
     """That there is nothing that a step could stand for, as messages say it.
 
     >>> nothing_for(syntax.Step("attribute", ("id",))), nothing_for(syntax.Step("child", ("*",), excluded=("a", "b")))
     ('no node @id', 'no element but a, b')
     """
     if step.names[0] != "*":
-        return f"no node {_sign(step)}{'|'.join(step.names[:_MOST_NAMES])}"
-    excluded = f" but {', '.join(step.excluded[:_MOST_NAMES])}" if step.excluded else ""
+        names = (prefixes.step(f"{_sign(step)}{name}") for name in step.names[:_MOST_NAMES])
+        return f"no node {_sign(step)}{'|'.join(name.removeprefix('@') for name in names)}"
+    excluded = f" but {', '.join(map(prefixes.step, step.excluded[:_MOST_NAMES]))}" if step.excluded else ""
     return f"no attribute{excluded}" if _sign(step) else f"no element{excluded}"
 
 
@@ -98,11 +100,19 @@ def _meant(tree: SchemaTree, step: syntax.Step, context: Path | None) -> str | N
         here = _names_below(tree, context)
         kind = [name for name in here if name.startswith("@") == bool(_sign(step))]
         for name in step.names[:_MOST_NAMES]:
-            near = near_name(_sign(step) + name, kind)
+            near = _near(tree, f"{_sign(step)}{name}", kind)
             other = name if _sign(step) else f"@{name}"
             if near or other in here:
-                return f"did you mean {near or other}?"
+                return f"did you mean {tree.graph.prefixes.step(near or other)}?"
     return _meant_anywhere(tree, step)
+
+
+def _near(tree: SchemaTree, step: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known step that was probably meant, by how both are written."""
+    written = tree.graph.prefixes.step
+    by_text = {written(one): one for one in known}
+    near = near_name(written(step), by_text, cutoff)
+    return None if near is None else by_text[near]
 
 
 def _names_below(tree: SchemaTree, context: Path | None) -> list[str]:
@@ -118,10 +128,10 @@ def _names_below(tree: SchemaTree, context: Path | None) -> list[str]:
 
 def _meant_anywhere(tree: SchemaTree, step: syntax.Step) -> str | None:
     """Where the names of a step, names near them, or the same names of the other kind stand."""
-    elements, attributes = list(tree.graph.elements), _attributes(tree.graph)
+    elements, attributes = sorted(tree.element_names), _attributes(tree.graph)
     own, other = (attributes, elements) if _sign(step) else (elements, attributes)
     for name in step.names[:_MOST_NAMES]:
-        near = name if name in own else near_name(name, own, FAR)
+        near = name if name in own else _near(tree, name, own, FAR)
         for meant, is_attribute in ((near, bool(_sign(step))), (name if name in other else None, not _sign(step))):
             place = meant and _place(tree.graph, meant, is_attribute=is_attribute)
             if place:
@@ -131,12 +141,14 @@ def _meant_anywhere(tree: SchemaTree, step: syntax.Step) -> str | None:
 
 def _there(tree: SchemaTree, context: Path | None) -> str:
     """What stands below a node, for people."""
+    written = tree.graph.prefixes.step
     if context is None:
-        return f"the root is {tree.root}"
-    known = [path[-1] for path in tree.children(context)]
+        return f"the root is {written(tree.root)}"
+    known = [written(path[-1]) for path in tree.children(context)]
     if not known:
         element = tree.element(context)
-        return f"{element.name} holds text only" if element.text_only else f"{element.name} is always empty"
+        holds = "holds text only" if element.text_only else "may hold anything" if element.open else "is always empty"
+        return f"{written(element.name)} {holds}"
     more = len(known) - MOST_KNOWN
     return f"known there: {', '.join(known[:MOST_KNOWN])}" + (f" and {more} more" if more > 0 else "")
 
@@ -147,16 +159,18 @@ def _attributes(schema: SchemaGraph) -> list[str]:
 
 def _place(schema: SchemaGraph, name: str, *, is_attribute: bool) -> str | None:
     """A shortest path from the document to an element type, or to an attribute; ``None`` where none leads there."""
-    waiting = deque([(schema.root, f"/{schema.root}")])
+    written = schema.prefixes.step
+    waiting = deque([(schema.root, f"/{written(schema.elements[schema.root].name)}")])
     met = {schema.root}
     while waiting:
-        element, place = waiting.popleft()
-        if is_attribute and any(one.name == name for one in schema.elements[element].attributes):
-            return f"{place}/@{name}"
-        if not is_attribute and element == name:
+        key, place = waiting.popleft()
+        element = schema.elements[key]
+        if is_attribute and any(one.name == name for one in element.attributes):
+            return f"{place}/{written(f'@{name}')}"
+        if not is_attribute and element.name == name:
             return place
-        for child in schema.elements[element].children:
-            if child.name not in met:
-                met.add(child.name)
-                waiting.append((child.name, f"{place}/{child.name}"))
+        for child in element.children:
+            if child.key not in met:
+                met.add(child.key)
+                waiting.append((child.key, f"{place}/{written(child.name)}"))
     return None

@@ -30,6 +30,7 @@ from heptox.store.text import (
     number_item,
     number_string,
 )
+from heptox.store.written_names import shown_name
 
 Truths: TypeAlias = npt.NDArray[np.bool_]
 Texts: TypeAlias = pa.Array
@@ -266,7 +267,7 @@ class _Matches:
         """Items by the ``adaptive`` method."""
         match items.kind:
             case Kind.ATTRIBUTE:
-                return _concatenated(f'{items.name}="', _escaped(items.string(), IN_ITEM), '"')
+                return _concatenated(f'{shown_name(items.name)}="', _escaped(items.string(), IN_ITEM), '"')
             case Kind.ATOM:
                 return _concatenated('"', pc.replace_substring(items.string(), '"', '""'), '"')
             case Kind.NUMBER:

@@ -12,6 +12,7 @@ from heptox.store import sql
 from heptox.store.joins import Join, NodeSet, NotCompiledError, is_attribute
 from heptox.store.path_compiling import PathCompiler
 from heptox.store.row_joins import RowJoins
+from heptox.store.written_names import local_name
 from heptox.xml import unescaped_name
 
 MOST_WAYS: Final = 100
@@ -134,7 +135,8 @@ class ConditionCompiler:
         found = self.paths.path(argument, join.inside())
         if len(found) != 1 or argument.steps or found[0][0].sources:
             raise NotCompiledError("the tag of what is no variable of for is asked for")
-        return unescaped_name(self.rows.name(found[0][1]).removeprefix("@"))
+        name = self.rows.name(found[0][1])
+        return "" if name == TEXT else unescaped_name(local_name(name.removeprefix("@")))
 
     def _some_match(self, joins: list[Join]) -> sql.Condition:
         """Whether one of several inner joins has a match."""

@@ -23,6 +23,7 @@ from heptox.store.allowance import NODE_BYTES, VALUE_BYTES, Allowance, MemoryUse
 from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
 from heptox.store.index import ATTRIBUTE, TEXT, DocumentIndex, index_of, indexed
 from heptox.store.items import AttributeItem, Construction, Item, TextItem, error
+from heptox.store.written_names import local_name
 from heptox.xml import Document, unescaped_name
 
 Node: TypeAlias = int
@@ -305,7 +306,7 @@ class _Evaluation(Construction[Bindings]):
         nodes = self._nodes(argument, bindings, context)
         if len(nodes) > 1:
             raise error("HX6004", "the tag of several nodes is asked for", tag, "bind the node with for")
-        return unescaped_name(self._index.name(nodes[0])) if nodes else ""
+        return unescaped_name(local_name(self._index.name(nodes[0]))) if nodes else ""
 
     # -- paths -------------------------------------------------------------------------------------------------
 

@@ -15,8 +15,9 @@ from typing import IO, Final, NoReturn, TypeAlias
 from heptox.checks import Check, no_check
 from heptox.errors import InputError, near_names
 from heptox.grammar import syntax
-from heptox.schema import Attribute, Cardinality, Element, SchemaGraph
+from heptox.schema import Attribute, Cardinality, Element, SchemaGraph, by_name
 from heptox.store.text import escaped_attribute, escaped_text
+from heptox.store.written_names import WrittenNames
 from heptox.xml import Readable, XmlReader, beside_content
 
 _Names: TypeAlias = tuple[str, ...]
@@ -48,6 +49,7 @@ def hidden_path_fault(text: str, graph: SchemaGraph) -> tuple[str, str] | None:
     >>> hidden_path_fault("b/@key", graph), hidden_path_fault("b/@kay", graph)
     (None, ("'b/@kay' is no path of the schema", 'such as b/@key'))
     """
+    graph = WrittenNames.of(graph).graph(by_name(graph))
     names = _names(text)
     near = _near(text, graph)
     if not all(names[1:]) or not names[-1] or any(name.startswith("@") for name in names[:-1]):
@@ -172,7 +174,8 @@ class Hiding:
         for path in self.paths:
             if fault := hidden_path_fault(path, graph):
                 raise ValueError(fault[0])
-        self._whole = graph
+        self.names = WrittenNames.of(graph)
+        self._whole = self.names.graph(by_name(graph))
         self._ways = _Ways(self.paths)
         self._tags: dict[tuple[_SchemaPosition, str], _Tag | None] = {}
         self._inside: dict[_SchemaPosition, frozenset[_SchemaPosition]] = {}
@@ -184,7 +187,7 @@ class Hiding:
             element,
             attributes=tuple(
                 replace(attribute, cardinality=Cardinality.OPTIONAL, default=None, fixed=False)
-                if self._ways.may_hide(element.name, attribute.name)
+                if self._ways.may_hide(self.names.name(element.name), self.names.attribute(attribute.name))
                 else attribute
                 for attribute in element.attributes
             ),
@@ -314,7 +317,7 @@ class Hiding:
         [('a/c',), ('a/c',), ('a/c',), ()]
         """
         toucher = _Toucher(self, check)
-        toucher.look(expression, {}, frozenset())
+        toucher.look(self.names.query(expression), {}, frozenset())
         return tuple(sorted(toucher.touched))
 
     def reached(self, places: frozenset[_SchemaPosition], step: syntax.Step) -> Iterator[_SchemaPosition]:
@@ -358,25 +361,28 @@ class _Pruner:
         if self._skipped:
             self._skipped += 1
             return
-        tag = self._hiding.tag(self._open[-1].place if self._open else self._document, name)
+        names = self._hiding.names
+        tag = self._hiding.tag(self._open[-1].place if self._open else self._document, names.name(name))
         if tag is None:
             self._skipped = 1
             return
+        declared = "" if self.begun else names.declarations
         self.begun = True
         self._open.append(tag)
+        attributes = names.attributes(attributes)
         given = [pair for pair in zip(attributes[::2], attributes[1::2], strict=True) if pair[0] in tag.attributes]
         if tag.defaults:
             named = {attribute for attribute, _ in given}
             given += [pair for pair in tag.defaults if pair[0] not in named]
         written = "".join(f' {attribute}="{escaped_attribute(value)}"' for attribute, value in given)
-        self._pieces.append(f"<{name}{written}>")
+        self._pieces.append(f"<{names.name(name)}{declared}{written}>")
 
     def end(self, name: str) -> None:
         if self._skipped:
             self._skipped -= 1
         else:
             self._open.pop()
-            self._pieces.append(f"</{name}>")
+            self._pieces.append(f"</{self._hiding.names.name(name)}>")
 
     def text(self, part: str) -> None:
         if not self._skipped and self._open[-1].text:
@@ -408,16 +414,27 @@ class _Looker:
 
     def _start(self, name: str, attributes: list[str]) -> None:
         above = self._open[-1]
+        self._look_at_declarations()
+        name = self._hiding.names.name(name)
         place = self._hiding.place(above, name)
         if place is None:
             self._misplaced(f"{name} in {above.name}" if above.name else f"the root {name}")
         self._hidden(place)
         known = self._hiding.attributes(place)
-        for attribute in attributes[::2]:
+        for attribute in self._hiding.names.attributes(attributes)[::2]:
             if attribute not in known:
                 self._misplaced(f"the attribute {attribute} of {name}")
             self._hidden(known[attribute])
         self._open.append(place)
+
+    def _look_at_declarations(self) -> None:
+        """Prefixes are words, too: only those of the schema stand at the root, and none below it."""
+        bound, known = self._reader.bound, self._hiding.names.prefixes.namespaces
+        if bound is None:
+            self._misplaced("the declaration of a namespace below the root")
+        for prefix, namespace in bound.items():
+            if known.get(prefix) != namespace:
+                self._misplaced(f"the declaration of the namespace {namespace}")
 
     def _end(self, _name: str) -> None:
         self._open.pop()

@@ -20,6 +20,7 @@ from heptox.store.text import (
     number_string,
     string_item,
 )
+from heptox.store.written_names import shown_name
 
 
 class ElementItem(Protocol):
@@ -102,7 +103,7 @@ class Construction(ABC, Generic[Environment]):
         """An item by the ``adaptive`` method."""
         match item:
             case AttributeItem(name, value):
-                return attribute_item(name, value)
+                return attribute_item(shown_name(name), value)
             case str():
                 return string_item(item)
             case NumberItem(value):

@@ -126,6 +126,11 @@ class WrittenNames:
         """A query with written names."""
         return written_query(expression, self.name, self.attribute)
 
+    @property
+    def declarations(self) -> str:
+        """What declares the namespaces of all names in a tag around them."""
+        return _declarations({one: uri for one, uri in self.prefixes.bound if uri})
+
     # -- what goes out -----------------------------------------------------------------------------------------------
 
     def items(self, items: Iterable[str]) -> Iterator[str]:
@@ -177,6 +182,25 @@ def _declarations(bound: Mapping[str, str]) -> str:
     return "".join(
         f' {f"xmlns:{prefix}" if prefix else "xmlns"}="{escaped_value(uri)}"' for prefix, uri in bound.items()
     )
+
+
+def local_name(name: str) -> str:
+    """The local name of a written name.
+
+    >>> local_name("a:b"), local_name("Q{http:%2F%2F;b}c"), local_name("b")
+    ('b', 'c', 'b')
+    """
+    return name.rpartition("}")[2].rpartition(":")[2]
+
+
+def shown_name(name: str) -> str:
+    """The name of an attribute, as an item of an answer has it: its namespace as it is, where there is no prefix.
+
+    >>> shown_name("Q{http:%2F%2F;b}c") == shown_name("a:b")
+    False
+    """
+    namespace, closes, local = name.rpartition("}")
+    return f"{_unescaped(namespace)}}}{local}" if closes else name
 
 
 class _Declaring:

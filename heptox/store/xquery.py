@@ -18,9 +18,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from heptox.errors import Fault, GrammarError, HeptoxError, Position, StoreError
-from heptox.grammar import fault_at
+from heptox.grammar import fault_at, prolog
 from heptox.schema import AttributeType, SchemaGraph
 from heptox.store.allowance import Allowance
+from heptox.store.written_names import WrittenNames
+from heptox.xml import NO_PREFIXES, Prefixes
 
 if TYPE_CHECKING:
     from saxonche import PySaxonProcessor, PyXdmValue, PyXQueryProcessor
@@ -57,6 +59,18 @@ class XQuery:
     bound: tuple[tuple[str, str], ...] = ()
     together: bool = False
     characters: int = Allowance().characters
+    prefixes: Prefixes = NO_PREFIXES
+
+    @property
+    def prolog(self) -> str:
+        """Declarations of the ``prefixes`` that the text uses, and does not declare; on one line."""
+        if _DECLARES_A_VERSION.match(self.text):
+            return ""
+        declared = dict(_NAMESPACE.findall(self.text))
+        used = {one: uri for one, uri in self.prefixes.bound if one and one not in declared and f"{one}:" in self.text}
+        if (default := self.prefixes.namespaces.get("")) and not _DEFAULT_NAMESPACE.search(self.text):
+            used[""] = default
+        return prolog(Prefixes.of(used)).replace("\n", "")
 
     @property
     def may_ask_together(self) -> bool:
@@ -98,15 +112,17 @@ def evaluate_xquery(question: XQuery, seconds: float) -> tuple[str, ...]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def identifying(graph: SchemaGraph) -> list[tuple[str, str, str]]:
+def identifying(graph: SchemaGraph, prefixes: Prefixes = NO_PREFIXES) -> list[tuple[str, str, str]]:
     """The attributes that a schema declares to be identifiers or references, as
-    :func:`heptox.xml.identifying_attributes`."""
-    return [
-        (element.name, attribute.name, attribute.type.value)
+    :func:`heptox.xml.identifying_attributes`, as a document has them that binds some prefixes."""
+    names = WrittenNames(prefixes)
+    found = [
+        (names.name(element.name), names.attribute(attribute.name), attribute.type.value)
         for element in graph.elements.values()
         for attribute in element.attributes
         if attribute.type in (AttributeType.ID, AttributeType.IDREF, AttributeType.IDREFS)
     ]
+    return [each for each in found if "{" not in f"{each[0]}{each[1]}"]  # for others the document has no prefix
 
 
 def with_identifiers(text: str, attributes: Iterable[tuple[str, str, str]]) -> str:
@@ -229,7 +245,7 @@ class _Engine:
             query.set_context(xdm_item=self._processor.parse_xml(xml_text=document))
         for name, value in bound.items():
             query.set_parameter(name, self._processor.make_atomic_value("untypedAtomic", value))
-        query.set_query_content(question.text)
+        query.set_query_content(question.prolog + question.text)
         return query.run_query_to_value()
 
     def _items(self, value: PyXdmValue | None, question: XQuery, most: int) -> Iterator[str]:
@@ -270,6 +286,8 @@ _BETWEEN: Final = r"(?:\s|\(:(?:(?!:\)).)*:\))+"
 _NAMESPACE: Final = re.compile(
     rf"""\bdeclare{_BETWEEN}namespace{_BETWEEN}([\w.-]+)\s*=\s*["']([^"']*)["']""", re.DOTALL
 )
+_DEFAULT_NAMESPACE: Final = re.compile(rf"\bdeclare{_BETWEEN}default{_BETWEEN}element{_BETWEEN}namespace\b")
+_DECLARES_A_VERSION: Final = re.compile(rf"(?:{_BETWEEN})?xquery{_BETWEEN}(?:version|encoding)\b|module\b")
 _EXTERNAL: Final = re.compile(
     rf"\bdeclare{_BETWEEN}(?:%[^;$]*?)?variable{_BETWEEN}?\$({_NAME})(?:(?!:=)[^;{{])*?\bexternal\b", re.DOTALL
 )
@@ -338,8 +356,10 @@ def _position(head: str, question: XQuery) -> Position | None:
     if _BASE not in head or (found := _PLACE.search(head)) is None:
         return None
     line, column = (int(found[1]), int(found[2])) if found[1] else (1, int(found[3]))
+    if line == 1:
+        column -= len(question.prolog.encode("utf-16-le")) // 2
     lines = question.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if not 1 <= line <= len(lines):
+    if not 1 <= line <= len(lines) or column < 0:
         return None
     before = lines[line - 1].encode("utf-16-le")[: 2 * (column - 1)].decode("utf-16-le", "ignore")
     return Position(line, len(before) + 1, question.file)

@@ -103,7 +103,7 @@ def test_any_other_xquery_is_evaluated_by_saxon(document: Path, tmp_path: Path) 
     ]
     assert (ended.code, ended.out.splitlines()) == (0, items)
     explained, times = ended.err.splitlines()
-    assert explained.startswith("by Saxon: <text>:1:1: HX3002 ")
+    assert explained.startswith("by Saxon: <text>:1:32: HX3002 ")
     assert re.sub(r"[\d.]+", "0", times) == "read 0 ms, Saxon 0 ms"
     ended = heptox_ended("eval", query, document, "--bind", "k=1", "--bind", "x=2")
     assert (ended.code, ended.err) == (1, "HX3008 the query declares no external variable $x (declared: $k, $v)\n")
@@ -111,12 +111,12 @@ def test_any_other_xquery_is_evaluated_by_saxon(document: Path, tmp_path: Path) 
     assert (ended.code, "HX3008" in ended.err, "$v" in ended.err) == (1, True, True)
 
 
-def test_saxon_has_documents_with_namespaces_whatever_is_asked(tmp_path: Path) -> None:
+def test_documents_may_have_names_in_namespaces(tmp_path: Path) -> None:
     document = tmp_path / "a.xml"
     document.write_text('<a><b xml:lang="de">1</b><b>2</b></a>')
     ended = heptox_ended("eval", "//b/@*", document, "--explain")
     assert (ended.code, ended.out) == (0, 'xml:lang="de"\n')
-    assert "by Saxon: " in ended.err
+    assert "interpreted: " in ended.err
     assert heptox_ended("eval", "//b", document).out == '<b xml:lang="de">1</b>\n<b>2</b>\n'
     refused = heptox_ended("eval", "//b", document, document.with_name("none.xml"))
     assert (refused.code, refused.out) == (1, "")

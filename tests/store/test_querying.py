@@ -141,6 +141,7 @@ ASKED: Final = (
     "for $i in //item where empty(//item[@of = $i/@id][price]) and empty($i/maker) return $i/name",
     f"for $i in /shop/* return <t>{{{tag_value_form('$i')}}}{{data($i/@no)}}</t>",
     f"for $i in //item/@id return <t>{{{tag_value_form('$i')}}}</t>",
+    f"for $i in //item/name/text() return <t>{{{tag_value_form('$i')}}}</t>",
 )
 
 

@@ -161,15 +161,12 @@ def test_a_namespace_that_nothing_belongs_to_is_none(text: str, written: str) ->
 @pytest.mark.parametrize(
     "text",
     [
-        "<a xmlns='u'/>",
         "<p:a/>",
         "<a p:k='1'/>",
-        "<a xml:lang='en'/>",
-        "<a><m><p:b xmlns:p='u'/></m></a>",
         "<z z:z='1'/>",
     ],
 )
-def test_namespaces_are_refused(text: str) -> None:
+def test_prefixes_without_declaration_are_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:
         shred(text, GRAPH)
     assert [fault.code for fault in caught.value.faults] == ["HX1007"]

@@ -6,6 +6,7 @@ Version 13.1 misreads ``{{`` after an enclosed expression in an attribute (``<a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -24,13 +25,17 @@ class XQueryError(Exception):
 def evaluate(query: str, document: str) -> list[str]:
     """The items of the answer of ``query`` in their order, each serialised with the ``adaptive`` method.
 
-    The context item is the document node. White space in the document is kept. ``query`` has no prolog.
+    The context item is the document node. White space in the document is kept. The prolog of ``query``, if any, is that
+    of printed queries: declarations of namespaces, a line each.
 
     >>> evaluate('//b, //@c, data(//b[1])', '<a><b>1 </b><b c="2"/></a>')
     ['<b>1 </b>', '<b c="2"/>', 'c="2"', '"1 "']
     """
     processor = _xquery()
-    wrapped = f'for $item in (\n{query}\n) return serialize($item, map{{"method": "adaptive", "indent": false()}})'
+    prolog, body = divided(query)
+    wrapped = (
+        f'{prolog}for $item in (\n{body}\n) return serialize($item, map{{"method": "adaptive", "indent": false()}})'
+    )
     try:
         processor.set_context(xdm_item=_parsed(document))
         processor.set_query_content(wrapped)
@@ -38,6 +43,21 @@ def evaluate(query: str, document: str) -> list[str]:
     except PySaxonApiError as error:
         raise XQueryError(f"{str(error).strip()}\n{query}") from None
     return [] if answer is None else [answer.item_at(place).string_value for place in range(answer.size)]
+
+
+def divided(query: str) -> tuple[str, str]:
+    """The prolog of a printed query, and the rest.
+
+    >>> divided('declare namespace a = "urn:a";\\n//a:b')
+    ('declare namespace a = "urn:a";\\n', '//a:b')
+    """
+    end = 0
+    while found := _DECLARATION.match(query, end):
+        end = found.end()
+    return query[:end], query[end:]
+
+
+_DECLARATION: Final = re.compile(r'declare [a-z ]*namespace [^"\n]*"[^"\n]*";\n')
 
 
 def answer_set(query: str, document: str) -> frozenset[str]:
@@ -57,8 +77,9 @@ def answer_sets(query: str, documents: Sequence[str]) -> tuple[frozenset[str], .
     >>> answer_sets("//b", ("<a><b/><b/></a>", "<a/>")) == (frozenset({"<b/>"}), frozenset())
     True
     """
-    one = f'for $item in (\n{query}\n) return concat("{_ITEM}", serialize($item, $form))'
-    whole = f"""declare variable $documents external;
+    prolog, body = divided(query)
+    one = f'for $item in (\n{body}\n) return concat("{_ITEM}", serialize($item, $form))'
+    whole = f"""{prolog}declare variable $documents external;
 declare variable $form := map{{"method": "adaptive", "indent": false()}};
 string-join(for $document in $documents return ("{_ANSWER}", $document ! ({one})))"""
     processor = _many()

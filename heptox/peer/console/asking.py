@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from heptox.checks import Check
 from heptox.errors import Fault, HeptoxError
-from heptox.grammar import check_names, lower, parse_query, unknown_steps
+from heptox.grammar import NameTable, check_names, lower, parse_query, unknown_steps
 from heptox.mapping import Mapping
 from heptox.peer.console.shapes import LossModel, MemberModel, StepModel, TranslationModel
 from heptox.schema import SchemaGraph, SchemaTree
@@ -23,7 +23,7 @@ def query_faults(text: str, schema: SchemaGraph, worded: Iterable[SchemaTree] = 
     (['<text>:1:3'], ())
     """
     try:
-        expression = parse_query(text)
+        expression = parse_query(text, names=NameTable.of(schema))
         if unknown := unknown_steps(expression, SchemaTree(schema), *worded):
             return unknown
         lower(expression, SchemaTree(schema))
@@ -36,8 +36,8 @@ def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> Trans
     """The translation of a query across a mapping, with its steps and losses; its text is ``None`` where there is
     nothing to ask, or it takes too long. What is wrong with the query is returned, not raised."""
     try:
-        expression = parse_query(text)
         path = Hop(mapping, to)
+        expression = parse_query(text, names=NameTable.of(path.start))
         check_names(expression, SchemaTree(path.start), path.start_tree)
         (hop,) = translate_path([path], expression, check).hops
     except HeptoxError as error:

@@ -14,7 +14,7 @@ import trio
 from heptox import __version__
 from heptox.errors import Fault, GrammarError, HeptoxError, PeerError
 from heptox.feed import FeedLog
-from heptox.grammar import check_names, encode_query, print_query
+from heptox.grammar import NameTable, check_names, encode_query, print_query
 from heptox.matching import Broker
 from heptox.peer.acquaintance.acquaintances import Acquaintances
 from heptox.peer.acquaintance.acquainting import request_models, worded_trees
@@ -103,6 +103,7 @@ class PeerService:
         self._loader = DocumentLoader(folder, opened.store, opened.exports)
         self._documents: set[str] = set()
         self.schema = folder.schema()
+        self._name_table = NameTable.of(self.schema)
         self.drawings = Drawings(folder.path / DRAWINGS)
         broker = opened.broker
         self.subscribing = Subscribing(FolderSubscriptions(folder, broker.log, broker, self.worded), recorder)
@@ -327,11 +328,12 @@ class PeerService:
         hops = settings.hops if question.hops is None else question.hops
         seconds = settings.timeout if question.timeout is None else question.timeout
         bound = tuple(question.bind.items())
-        asked = XQuery(question.query, (), question.file, bound, characters=settings.budget)
+        asked = XQuery(
+            question.query, (), question.file, bound, characters=settings.budget, prefixes=self.schema.prefixes
+        )
         try:
-            expression = await trio.to_thread.run_sync(
-                read_query, question.query, question.file, abandon_on_cancel=True
-            )
+            reading = partial(read_query, question.query, question.file, names=self._name_table)
+            expression = await trio.to_thread.run_sync(reading, abandon_on_cancel=True)
         except GrammarError as error:
             if hops != 0:
                 raise
@@ -342,7 +344,7 @@ class PeerService:
         )
         return self.runner.ask(
             encode_query(expression),
-            print_query(expression),
+            print_query(expression, self.schema.prefixes),
             hops=hops,
             seconds=seconds,
             budget=settings.budget,

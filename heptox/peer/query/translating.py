@@ -8,7 +8,7 @@ import cbor2
 
 from heptox.checks import Check, no_check
 from heptox.errors import GrammarError, HeptoxError, PeerError
-from heptox.grammar import Expression, decode_query, encode_query, parse_query
+from heptox.grammar import NO_NAMES, Expression, NameTable, decode_query, encode_query, parse_query
 from heptox.mapping import Mapping
 from heptox.peer.query.events import Translated, Untranslated
 from heptox.peer.query.result_cache import KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
@@ -16,11 +16,11 @@ from heptox.peer.wire.messages import Body, Status, size_fault
 from heptox.translate import Direction, translate
 
 
-def read_query(text: str, file: str | None = None, check: Check = no_check) -> Expression:
+def read_query(text: str, file: str | None = None, check: Check = no_check, names: NameTable = NO_NAMES) -> Expression:
     """The query in a text, as :func:`parse_query` reads it; raises as that, and HX3009 where it, or its tree, is
     too large."""
     _check_size(text)
-    expression = parse_query(text, file, check)
+    expression = parse_query(text, file, check, names)
     _check_size(encode_query(expression))
     return expression
 
