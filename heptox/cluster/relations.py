@@ -80,8 +80,7 @@ class Collection:
         ``partitions`` are as many as the cluster has cores unless given. The rows are kept in the memory of the
         cluster, and on its disks where that is full, until the collection is closed.
 
-        Raises :class:`ClusterError` (HX8020) for what is no document, :class:`StoreError` (HX6010) when the schema is
-        too large.
+        Raises :class:`ClusterError` (HX8020) for what is no document.
         """
         from pyspark import StorageLevel  # which takes a while to load
 

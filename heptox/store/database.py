@@ -121,7 +121,7 @@ class Store:
 
         ``memory`` is how many megabytes DuckDB may use (:data:`MEMORY`, or most of the machine's for one in memory).
 
-        Raises :class:`StoreError`: HX6010 when the schema is too large, HX6012 when the file keeps documents of another
+        Raises :class:`StoreError`: HX6012 when the file keeps documents of another
         schema, HX6013 when another process has it open, or this one, HX6014 when it is no store or cannot be opened.
         Raises ``ValueError`` for a file and a graph without the text of its DTD.
         """

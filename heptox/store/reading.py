@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from heptox.errors import InputError, StoreError
+from heptox.errors import InputError
 from heptox.grammar import syntax
 from heptox.store.allowance import Allowance, MemoryUse
 from heptox.store.answering import Assembly
@@ -45,7 +45,7 @@ class ReadDocument:
 
 
 def read_for_query(data: bytes, name: str) -> ReadDocument | None:
-    """A document as queries on it can be stated; ``None`` for one with too many names, or whose schema is too large.
+    """A document as queries on it can be stated; ``None`` for one with too many names.
 
     Raises :class:`InputError` as :class:`heptox.xml.XmlReader`.
     """
@@ -57,7 +57,7 @@ def read_for_query(data: bytes, name: str) -> ReadDocument | None:
             guide.add(block)
             blocks.append(block)
         return ReadDocument(blocks, form.names, form.written, Catalogue(guide.graph()), guide.has_white_space)
-    except (TooManyNamesError, StoreError):
+    except TooManyNamesError:
         return None
 
 

@@ -11,18 +11,19 @@ are generated, and this catalogue leads from schema paths to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from heptox.errors import Fault, StoreError
 from heptox.schema import Element, Path, SchemaGraph, SchemaTree, by_name
 from heptox.store.written_names import WrittenNames
 
 MOST_PATHS: Final = 20_000
-"""Schema paths of one catalogue; a schema that shares element types so much that it has more is not shredded."""
+"""Schema paths of one catalogue. Of a schema that shares element types so much that it has more, elements whose types
+have the most below them are opaque."""
 
 
 class Part(StrEnum):
@@ -79,8 +80,6 @@ class Catalogue:
     """The relations of a schema, and the codes of the schema paths at which their elements stand.
 
     ``schema`` is what it was made of; ``graph`` is that with the written ``names`` that all else here speaks of.
-
-    Raises :class:`StoreError` (HX6010) for a schema with over :data:`MOST_PATHS` paths.
     """
 
     def __init__(self, graph: SchemaGraph) -> None:
@@ -131,16 +130,35 @@ class Catalogue:
     @cached_property
     def _opaque(self) -> frozenset[str]:
         elements = self.graph.elements.values()
-        return frozenset({each.name for each in elements if each.mixed or each.open} | self.tree.recursive_types)
+        opaque = {each.name for each in elements if each.mixed or each.open} | self.tree.recursive_types
+        limit = MOST_PATHS
+        while True:
+            sizes = self._paths_below(opaque, limit)
+            if sizes[self.graph.root] <= MOST_PATHS:
+                return frozenset(opaque | ({name for name, size in sizes.items() if size > limit} - {self.graph.root}))
+            limit //= 2
+
+    def _paths_below(self, opaque: Collection[str], limit: int) -> dict[str, int]:
+        """For each type below the root, how many schema paths there are at and below one of its elements, if those are
+        opaque of whose type there are more than ``limit``.
+        """
+        sizes = dict.fromkeys(opaque, 1)
+        waiting = [self.graph.root]
+        while waiting:
+            name = waiting[-1]
+            below = [child.name for child in self.graph.elements[name].children]
+            if name not in sizes and (unknown := [child for child in below if child not in sizes]):
+                waiting += unknown
+                continue
+            waiting.pop()
+            if name not in sizes:
+                sizes[name] = 1 + sum(1 if sizes[child] > limit else sizes[child] for child in below)
+        return sizes
 
     def _walk(self) -> None:
-        waiting: list[tuple[Path, bool]] = [((), True)]
-        seen = 0
+        waiting = deque[tuple[Path, bool]]([((), True)])
         while waiting:
-            path, row = waiting.pop(0)
-            seen += 1
-            if seen > MOST_PATHS:
-                raise StoreError(Fault("HX6010", f"the schema has over {MOST_PATHS} paths"))
+            path, row = waiting.popleft()
             element = self.graph.elements[path[-1] if path else self.graph.root]
             if row:
                 self._codes[path] = len(self._codes)

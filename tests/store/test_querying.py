@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from threading import Event, Thread
 from typing import Final
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -75,6 +76,20 @@ def test_answers_are_saxons(expression: Expression, graph: SchemaGraph, seed: in
         if found is not None
         for item in saxon.evaluate(print_query(expression), text)
     ]
+
+
+@given(queries(VOCABULARY), st.sampled_from((REGULAR, MIXED)), st.integers(0, 1_000_000), st.integers(0, 30))
+@settings(max_examples=tries(30))
+def test_answers_are_saxons_where_a_schema_has_too_many_paths(
+    expression: Expression, graph: SchemaGraph, seed: int, most: int
+) -> None:
+    text = document(graph, seed)
+    try:
+        expected = saxon.evaluate(print_query(expression), text)
+    except saxon.XQueryError:
+        assume(False)
+    with patch("heptox.store.relations.MOST_PATHS", most):
+        assert answer(graph, expression, text) == expected
 
 
 SHOP: Final = parse_dtd(
