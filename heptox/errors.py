@@ -182,6 +182,7 @@ CODES: Final[dict[str, str]] = {
     "HX3062": "variable in a filter",
     "HX3063": "construct of XPath 3.1 that a filter cannot have",
     "HX3066": "prefix that is not bound",
+    "HX3067": "step into open content",
     # 4: mappings
     "HX4001": "path unknown in its schema",
     "HX4002": "schema of a mapping is missing or cannot be used",

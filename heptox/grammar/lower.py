@@ -38,10 +38,12 @@ from heptox.schema import SchemaTree
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """What a query means over a schema: the pattern, and a fault for each step that no schema path can stand for."""
+    """What a query means over a schema: the pattern, a fault for each step that no schema path can stand for, and one
+    for each that may stand for something in ``open`` content, of which the pattern says nothing."""
 
     query: Query
     unmatched: tuple[Fault, ...] = ()
+    open: tuple[Fault, ...] = ()
 
 
 def lower(expression: syntax.Expression, tree: SchemaTree, *, valid: bool = False, check: Check = no_check) -> Lowering:
@@ -56,7 +58,9 @@ def lower(expression: syntax.Expression, tree: SchemaTree, *, valid: bool = Fals
     """
     lowering = _Lowering(tree, valid=valid, check=check)
     members = few(lowering.items(expression, Branch((Variable(CONTEXT, ()),))))
-    return Lowering(Query(tuple(dict.fromkeys(members))), tuple(dict.fromkeys(lowering.paths.unmatched)))
+    paths = lowering.paths
+    query = Query(tuple(dict.fromkeys(members)))
+    return Lowering(query, tuple(dict.fromkeys(paths.unmatched)), tuple(dict.fromkeys(paths.open)))
 
 
 class _Lowering:

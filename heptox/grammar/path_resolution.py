@@ -31,6 +31,7 @@ class PathResolver:
         self.check = check
         self._matched: set[int] = set()
         self._missed: dict[int, Fault] = {}
+        self._open: dict[int, Fault] = {}
 
     @property
     def unmatched(self) -> list[Fault]:
@@ -72,8 +73,13 @@ class PathResolver:
             refuse("HX3004", f"variable {path.start} is not bound", path.position, "bind it with for or let")
         return branch.bindings[path.start]
 
+    @property
+    def open(self) -> list[Fault]:
+        """A fault (HX3067) for each step that may stand for something in open content."""
+        return list(self._open.values())
+
     def _miss(self, step: syntax.Step, location: Location) -> None:
-        if id(step) in self._missed or id(step) in self._matched:
+        if id(step) in self._missed or id(step) in self._matched or id(step) in self._open:
             return
         context = None if location.document else location.absolute
         below = "anywhere in the schema" if "descendant" in step.axis else "at the root"
@@ -98,7 +104,12 @@ class PathResolver:
 
     def _matches(self, step: syntax.Step, location: Location) -> Iterator[Match]:
         """What a step can stand for, one after the other: where they are too many, not all need be found."""
-        matches = step_matches(self.tree, step, None if location.document else location.absolute)
+        context = None if location.document else location.absolute
+        if self.tree.may_hold_anything(context, deep="descendant" in step.axis):
+            self._open.setdefault(
+                id(step), Fault("HX3067", "it looks into open content, which no arrow leads into", step.position)
+            )
+        matches = step_matches(self.tree, step, context)
         found = False
         try:
             for match in self._whole_boxes([*matches]) if self._valid else matches:

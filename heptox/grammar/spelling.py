@@ -63,7 +63,10 @@ def undeclared(expression: syntax.Expression, tree: SchemaTree) -> Iterator[Faul
     """A fault (HX3041) for each step of a query, in the fragment or outside it, of whose names none is declared.
 
     Where there are boxes, a name that is not declared may be a tag in one: so it is, unless it is near a declared one.
+    Where there is open content, any name may stand there.
     """
+    if tree.may_hold_anything(None, deep=True):
+        return
     attributes = set(_attributes(tree.graph))
     for node in syntax.nodes(expression):
         if not isinstance(node, syntax.Step) or node.names[0] in _TESTS:

@@ -224,6 +224,20 @@ class SchemaTree:
         """Whether the node is an element (or a box of elements), not an attribute or text."""
         return not path or not (path[-1].startswith("@") or path[-1] == TEXT)
 
+    @cached_property
+    def _open_names(self) -> frozenset[str]:
+        """What the elements are called that have open content."""
+        return frozenset(element.name for element in self.graph.elements.values() if element.open)
+
+    def may_hold_anything(self, path: Path | None, *, deep: bool) -> bool:
+        """Whether open content stands at an element, or, if ``deep``, anywhere below it; ``None`` is the document."""
+        if not self._open_names or (path is not None and not self.is_element(path)):
+            return False
+        if path is None and not deep:
+            return False
+        names = {self.element(path or ()).name, *(self.names_below(path or ()) if deep else ())}
+        return not self._open_names.isdisjoint(names)
+
     def is_leaf(self, path: Path) -> bool:
         """Whether the node is an attribute, text, or an element that holds only text."""
         return not self.is_element(path) or (path not in self._boxes and self.element(path).text_only)

@@ -81,6 +81,7 @@ class PathCompiler:
     def _step(self, step: syntax.Step, join: Join, nodes: NodeSet) -> Iterator[Reached]:
         if is_attribute(nodes) or nodes.path[-1:] == (TEXT,):
             return
+        self._refuse_open(step, nodes)
         if step.names == (TEXT,):
             self.ignores_white = self.ignores_white or self._may_be_white(step, nodes)
         for route in self._routes(step, nodes):
@@ -89,6 +90,12 @@ class PathCompiler:
                 after = self.rows.grounded(after)
                 after = after.having(self._condition(predicate, after, reached))
             yield after, reached
+
+    def _refuse_open(self, step: syntax.Step, nodes: NodeSet) -> None:
+        """What stands in open content has no place in the relations."""
+        contexts: list[Path | None] = [(*stop, *nodes.path) for stop in nodes.stops] or [None]
+        if any(self._tree.may_hold_anything(context, deep="descendant" in step.axis) for context in contexts):
+            raise NotCompiledError("it looks into open content")
 
     def _may_be_white(self, step: syntax.Step, nodes: NodeSet) -> bool:
         """Whether a step to texts leads to elements that hold elements only."""

@@ -66,6 +66,7 @@ class _Drawn:
     once: dict[tuple[int, int], int] = field(default_factory=dict)
     cells: dict[tuple[str, Path, Part], list[int]] = field(default_factory=dict)
     opaque: list[tuple[int, Element]] = field(default_factory=list)
+    open: set[int] = field(default_factory=set)
 
     def add(self, text: int, row: int = NOWHERE, code: int = NOWHERE) -> int:
         self.text.append(text)
@@ -77,10 +78,11 @@ class _Drawn:
 class Places:
     """The places of a schema's elements, as tables of numbers.
 
-    There is one place above the root, one for each schema path as far as elements have rows and columns, and one for
-    each element type, for its elements inside opaque ones. ``types`` and ``attributes`` number names. For each place:
-    ``text`` says what text it may hold, ``row`` the number of the relation in which its elements have rows, or
-    :data:`NOWHERE`, ``code`` that of its schema path. ``children`` leads from a place and a type to a place, ``once``
+    There is one place above the root, one for each schema path as far as elements have rows and columns, one for each
+    element type, for its elements inside opaque ones, and one, ``anything``, for elements of no type in open content.
+    ``types`` and ``attributes`` number names. For each place: ``text`` says what text it may hold, ``open`` whether
+    anything may stand there, ``row`` the number of the relation in which its elements have rows, or :data:`NOWHERE`,
+    ``code`` that of its schema path. ``children`` leads from a place and a type to a place, ``once``
     has a value where there it can be one child only of an opaque element, or of one inside. ``declared`` has a value
     for each attribute of a type. ``sources`` are those of each relation's columns. Elements have different places only
     as far down as ``depth`` says.
@@ -97,12 +99,15 @@ class Places:
         drawn.add(WHITE_SPACE)
         self.depth = self._draw_outside(drawn)
         self.inside = self._draw_inside(drawn)
+        self.anything = drawn.add(TEXT)
+        drawn.open.add(self.anything)
         width = len(self.types)
         self.children = Table(drawn.edges, width)
         self.once = Table(drawn.once, width)
         self.text = np.array(drawn.text, np.int64)
         self.row = np.array(drawn.row, np.int64)
         self.code = np.array(drawn.code, np.int64)
+        self.open = np.isin(np.arange(len(drawn.text)), list(drawn.open))
         self.declared = Table(
             {
                 (self.types[element.name], self.attributes[attribute.name]): 0
@@ -149,12 +154,18 @@ class Places:
         first = len(drawn.text)
         inside = [(drawn.add(_text(element)), element) for element in self.catalogue.graph.elements.values()]
         for place, element in [*drawn.opaque, *inside]:
+            if element.open:
+                drawn.open.add(place)
             for child in element.children:
                 pair = (place, self.types[child.name])
                 drawn.edges[pair] = first + self.types[child.name]
                 if not child.cardinality.repeats:
                     drawn.once[pair] = 0
         return first
+
+    def within_open(self, types: Numbers) -> Numbers:
+        """The places of elements in open content, by their types."""
+        return np.where(types == NOWHERE, self.anything, self.inside + types)
 
     def _sources(self, relation: Relation, drawn: _Drawn) -> Iterator[Source]:
         for column in relation.columns:

@@ -211,6 +211,11 @@ class _Moment:
     texts: Cursor | None
     documents: list[_Document]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the schema has open content, of which it does not say what stands there."""
+        return self.store.catalogue.tree.may_hold_anything(None, deep=True)
+
     def text(self, doc: int, node: int, stop: int) -> str:
         assert self.texts is not None  # it is there for whatever reads texts
         return self.store.text(doc, node, stop, self.texts)
@@ -271,7 +276,7 @@ class _Moment:
                     self.texts,
                     reader="the query",
                     reason=plan.reason or _MISFIT,
-                    projection=needed(plan.written) if document.regular else None,
+                    projection=needed(plan.written) if document.regular and not self.is_open else None,
                 )
                 held.enter_context(allowance.taken(index_bytes(text)))
                 index.read(XmlReader(BytesIO(text), document.name, as_written=True), check)

@@ -170,7 +170,7 @@ class _Block:
         """
         model, found = self._places, self._structure
         parents = found.parents
-        places = np.where(types == NOWHERE, NOWHERE, model.inside + types)
+        places = model.within_open(types)
         owners = np.zeros(len(types), np.int64)
         places[: found.before], owners[: found.before] = self._opened.places, self._opened.owners
         new = found.by_depth >= found.before
@@ -179,10 +179,16 @@ class _Block:
         for begin, end in pairwise(levels.tolist()):
             level = by_depth[begin:end]
             reached = model.children(places[parents[level]], types[level])
+            misplaced = reached == NOWHERE
+            if misplaced.any():
+                if not model.open[places[parents[level]][misplaced]].all():
+                    raise MisfitError
+                reached[misplaced] = model.within_open(types[level][misplaced])
             places[level] = reached
             owners[level] = np.where(model.row[reached] != NOWHERE, level, owners[parents[level]])
         deep = by_depth[levels[-1] :]
-        if (model.children(places[parents[deep]], types[deep]) != places[deep]).any() or (places == NOWHERE).any():
+        misplaced = model.children(places[parents[deep]], types[deep]) != places[deep]
+        if not model.open[places[parents[deep]][misplaced]].all():
             raise MisfitError
         once = by_depth[model.once(places[parents[by_depth]], types[by_depth]) != NOWHERE]
         self._once = np.concatenate([self._once, parents[once] * len(model.types) + types[once]])
@@ -205,9 +211,10 @@ class _Block:
         """Refuse attributes that are not declared; put the others in the order of their places and names."""
         found, width = self._markup.attributes, max(1, len(self._places.attributes))
         elements = self._structure.numbers[self._structure.before + found.tags]
-        if (self._places.declared(self._elements.types[elements], found.names) == NOWHERE).any():
+        undeclared = self._places.declared(self._elements.types[elements], found.names) == NOWHERE
+        if not self._places.open[self._elements.places[elements[undeclared]]].all():
             raise MisfitError
-        keys = self._elements.places[elements] * width + found.names
+        keys = np.where(undeclared, NOWHERE, self._elements.places[elements] * width + found.names)
         self._attribute_order = np.argsort(keys, kind="stable")
         self._attribute_keys = keys[self._attribute_order]
         self._attribute_elements = elements

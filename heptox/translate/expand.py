@@ -27,7 +27,7 @@ def expand(draft: Draft) -> Draft:
             if (found := normalise(member, constraints, draft.check)) is not None:
                 yield found, ()
 
-    return draft.become(normal(), map(_unmatched, lowering.unmatched))
+    return draft.become(normal(), map(_unmatched, (*lowering.unmatched, *lowering.open)))
 
 
 def _unmatched(fault: Fault) -> Loss:
