@@ -157,6 +157,9 @@ CODES: Final[dict[str, str]] = {
     "HX2011": "no tag is free for a value in a box",
     "HX2012": "schema tree is too large to unfold",
     "HX2013": "document is of another schema",
+    "HX2061": "documents that no DTD describes",
+    "HX2062": "schema of several namespaces, and no file for it",
+    "HX2064": "document that is valid for no schema",
     # 3: grammars
     "HX3001": "text does not follow the grammar",
     "HX3002": "construct outside the query fragment",

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryFile
+from tempfile import TemporaryFile
 from typing import Annotated, BinaryIO, Final
 
 import typer
 
 from heptox import rewriting
+from heptox.cli.files import write_to
 from heptox.cli.inputs import STANDARD_INPUT
 from heptox.cli.mapping import exchanged
 from heptox.cli.output import print_note
-from heptox.errors import DisseminationError, Fault, InputError, SchemaError
+from heptox.errors import DisseminationError, Fault, SchemaError
 from heptox.mapping import Mapping, load_mapping
 from heptox.rewriting import MOST_HELD, Program, StreamingRewriter, load_program, print_program
 from heptox.schema import stream_faults
@@ -76,7 +75,7 @@ def rewrite(
     with ExitStack() as opened:
         if document is None:
             if program is not None:
-                _write(out, [print_program(program, Path(out).parent if out else None).encode()])
+                write_to(out, [print_program(program, Path(out).parent if out else None).encode()])
             return
         if program is not None:
             source = _opened(opened, document)
@@ -85,9 +84,9 @@ def rewrite(
             parts = StreamingRewriter(program, most_held=most_held, as_declared=True).rewrite(
                 source, file_name(document)
             )
-            _write(out, _ended(parts))
+            write_to(out, _ended(parts))
         elif mapping is not None:
-            _write(out, (text.encode() for text in exchanged(mapping, document)))
+            write_to(out, (text.encode() for text in exchanged(mapping, document)))
 
 
 def _valid(opened: ExitStack, source: BinaryIO, mapping: Mapping, file: str) -> BinaryIO:
@@ -138,43 +137,3 @@ def _opened(opened: ExitStack, document: str) -> BinaryIO:
 def _ended(parts: Iterable[bytes]) -> Iterator[bytes]:
     yield from parts
     yield b"\n"
-
-
-def _write(out: str | None, parts: Iterable[bytes]) -> None:
-    """Write to a file, which is there only when all is written, or to stdout.
-
-    Raises :class:`InputError` (HX1001) where nothing can be written there.
-    """
-    if out is None:
-        for part in parts:
-            sys.stdout.buffer.write(part)
-        return
-    path = Path(out).resolve()
-    try:
-        if path.exists() and not path.is_file():
-            with path.open("wb") as device:
-                device.writelines(parts)
-            return
-        _write_file(path, parts)
-    except OSError as error:
-        raise InputError(Fault("HX1001", f"cannot be written: {error.strerror or error}", file=out)) from None
-
-
-def _write_file(path: Path, parts: Iterable[bytes]) -> None:
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        unfinished = Path(file.name)
-        try:
-            file.writelines(parts)
-            mode = path.stat().st_mode if path.exists() else 0o666 & ~_mask()
-            unfinished.chmod(stat.S_IMODE(mode))
-            unfinished.replace(path)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
-
-
-def _mask() -> int:
-    """What is taken from the permissions of new files."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -9,6 +9,7 @@ from heptox.schema.dtd import (
 )
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.groups import Group, alike_boxes, groups
+from heptox.schema.inference import infer_dtd, infer_xsd
 from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph, tokens
 from heptox.schema.references import id_paths, idref_paths, inferred_references
@@ -59,6 +60,8 @@ __all__ = [
     "groups",
     "id_paths",
     "idref_paths",
+    "infer_dtd",
+    "infer_xsd",
     "inferred_references",
     "is_amended",
     "other_schema_fault",

@@ -1,0 +1,51 @@
+"""Schemas inferred from documents: as an XSD, or as a DTD where one can say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from heptox.schema.inference.dtd_names import dtd_names
+from heptox.schema.inference.dtd_printer import print_dtd
+from heptox.schema.inference.inferring import Source, collected, inferred_schema
+from heptox.schema.inference.xsd_printer import print_xsd
+
+__all__ = ["infer_dtd", "infer_xsd"]
+
+
+def infer_xsd(documents: Iterable[Source], name: str = "schema.xsd", *, constraints: bool = False) -> dict[str, str]:
+    """The files of an XSD 1.0 that all documents are valid for, by name: ``name`` first, which imports the others, of
+    which there is one for each further namespace.
+
+    ``constraints`` writes keys and references that were found as ``xs:key`` and ``xs:keyref``, beside the comments.
+
+    Raises :class:`InputError` and :class:`SchemaError` with the faults of all documents that cannot be read.
+
+    >>> files = infer_xsd([(b"<bib><book year='1999'/><book/></bib>", None)])
+    >>> print(*files["schema.xsd"].splitlines()[2:9], sep="\\n")
+    <xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+      <xs:element name="bib">
+        <xs:complexType>
+          <xs:sequence>
+            <xs:element ref="book" maxOccurs="unbounded"/>
+          </xs:sequence>
+        </xs:complexType>
+    """
+    return print_xsd(inferred_schema(collected(documents)), name, constraints=constraints)
+
+
+def infer_dtd(documents: Iterable[Source]) -> str:
+    """The text of a DTD that all documents are valid for.
+
+    Raises as :func:`infer_xsd`, and :class:`SchemaError` (HX2061) where no DTD says what an XSD would: names whose
+    prefixes
+    clash, and element types that are to be told apart by their parents.
+
+    >>> print(infer_dtd([(b"<bib><book year='1999'/><book/></bib>", None)]), end="")
+    <!-- inferred from 1 document -->
+    <BLANKLINE>
+    <!ELEMENT bib (book+)>
+    <!ELEMENT book EMPTY>
+    <!ATTLIST book year CDATA #IMPLIED>
+    """
+    collection = collected(documents)
+    return print_dtd(inferred_schema(collection, dtd=True), dtd_names(collection))

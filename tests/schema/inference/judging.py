@@ -1,0 +1,90 @@
+"""Judges inferred schemas by lxml, and makes documents of which they are inferred."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from hypothesis import assume, strategies as st
+from lxml import etree
+
+from heptox.errors import InputError
+from heptox.xml import escaped_text, escaped_value, parse_document
+
+
+def xsd_faults(folder: Path, files: Mapping[str, str], documents: Iterable[bytes]) -> list[str]:
+    """What lxml finds wrong with documents under an XSD, which it has to compile."""
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    schema = etree.XMLSchema(etree.parse(folder / next(iter(files))))
+    return [str(schema.error_log) for document in documents if not schema.validate(etree.fromstring(document))]
+
+
+def dtd_faults(text: str, documents: Iterable[bytes]) -> list[str]:
+    """What lxml finds wrong with documents under a DTD."""
+    dtd = etree.DTD(io.BytesIO(text.encode()))
+    # whether a model is deterministic is looked at when it is used
+    return [str(dtd.error_log) for document in documents if not dtd.validate(etree.fromstring(document))]
+
+
+NAMES = st.sampled_from(["a", "b", "c", "d", "x--y", "p:a", "p:b", "q:a", "q:z"])
+VALUES = st.one_of(
+    st.sampled_from(["", " ", "1", "007", "20160404", "-3", "1.50", "2e5", "true", "2016-02-29", "2016-02-30"]),
+    st.sampled_from(["12:00:00", "2016-01-01T00:00:00Z", "http://example.org/a", "k1", "k2", "k3", "k1 k2", "a--b-"]),
+    st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), max_size=5),
+)
+ATTRIBUTES = st.dictionaries(
+    st.sampled_from(["id", "ref", "k", "p:k", "xml:lang", "xml:id", "xml:space"]), VALUES, max_size=3
+)
+DECLARED = ' xmlns:p="urn:p" xmlns:q="urn:q"'
+
+
+@st.composite
+def elements(draw: st.DrawFn, depth: int = 3) -> str:
+    """An element, of the kinds that documents have."""
+    name = draw(NAMES)
+    written = "".join(f' {key}="{escaped_value(value)}"' for key, value in draw(ATTRIBUTES).items())
+    written += draw(st.sampled_from(["", "", "", DECLARED, ' xmlns:p="urn:p"']))
+    kind = draw(
+        st.sampled_from(["empty", "text", "nil", "commented", *(["children", "children", "mixed"] * (depth > 0))])
+    )
+    if kind == "empty":
+        return f"<{name}{written}/>"
+    if kind == "nil":
+        return f'<{name}{written} xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:nil="true"/>'
+    if kind == "commented":
+        return f"<{name}{written}><!-- c --></{name}>"
+    if kind == "text":
+        return f"<{name}{written}>{escaped_text(draw(VALUES))}</{name}>"
+    children = draw(st.lists(elements(depth - 1), max_size=4))
+    between = escaped_text(draw(VALUES)) if kind == "mixed" else draw(st.sampled_from(["", "\n  "]))
+    return f"<{name}{written}>{between}{between.join(children)}</{name}>"
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> list[bytes]:
+    """A few documents."""
+    found = draw(st.lists(elements(), min_size=1, max_size=4))
+    if draw(st.booleans()):
+        found = [text.replace("p:", "").replace("xmlns:p=", "xmlns=") for text in found if "xml:" not in text] or found
+    readable = [document for document in (_declaring(text).encode() for text in found) if _is_readable(document)]
+    assume(readable)
+    return readable
+
+
+def _is_readable(document: bytes) -> bool:
+    """Whether a document is read: an ``xml:id`` that is no name keeps it from that."""
+    try:
+        parse_document(document, namespaces=True)
+    except InputError:
+        return False
+    return True
+
+
+def _declaring(text: str) -> str:
+    """A document whose root declares all prefixes."""
+    tag = text[: text.index(">")]
+    missing = [f' xmlns:{prefix}="urn:{prefix}"' for prefix in "pq" if f"xmlns:{prefix}" not in tag]
+    end = min(place for place in (text.find(sign) for sign in (" ", "/", ">")) if place > 0)
+    return text[:end] + "".join(missing) + text[end:]
