@@ -159,6 +159,7 @@ CODES: Final[dict[str, str]] = {
     "HX2013": "document is of another schema",
     "HX2061": "documents that no DTD describes",
     "HX2062": "schema of several namespaces, and no file for it",
+    "HX2063": "schema that cannot be extended",
     "HX2064": "document that is valid for no schema",
     # 3: grammars
     "HX3001": "text does not follow the grammar",

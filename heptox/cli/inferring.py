@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from heptox.cli.files import write_to
+from heptox.cli.output import print_note, print_result
 from heptox.errors import Fault, SchemaError
-from heptox.schema import infer_dtd, infer_xsd
+from heptox.schema import extend_dtd, extend_xsd, infer_dtd, infer_xsd
+from heptox.xml import file_name, read_dtd_text
 
 _FILE = "schema.xsd"
 
@@ -25,18 +27,45 @@ def infer(
     constraints: Annotated[
         bool, typer.Option("--constraints", help="Write keys and references as xs:key and xs:keyref too.")
     ] = False,
+    extend: Annotated[
+        str | None,
+        typer.Option(metavar="SCHEMA", help="Extend a schema instead: FILE.dtd, or a FILE.xsd that was inferred."),
+    ] = None,
 ) -> None:
     """Infer a schema that all given documents are valid for.
 
     Keys and references that are likely stand in comments, with their evidence. Documents with names in several
     namespaces need --output: beside FILE.xsd, one file for each further namespace is written, FILE-1.xsd and so on.
+
+    --extend changes a schema no more than is needed, so that it admits the documents; every document that was valid is
+    valid still. What has changed is printed, one thing a line: on stdout, or on stderr where the schema is on stdout.
     """
+    if extend is not None:
+        if dtd or constraints:
+            raise typer.BadParameter("--extend takes what SCHEMA is: neither --dtd nor --constraints go with it")
+        _extend(extend, documents, output)
+        return
     if dtd and constraints:
         raise typer.BadParameter("--constraints is for an XSD; a DTD has ID and IDREF anyway")
     if dtd:
         write_to(output, [infer_dtd(documents).encode()])
         return
     _write_xsd(output, infer_xsd(documents, Path(output).name if output else _FILE, constraints=constraints))
+
+
+def _extend(schema: str, documents: list[str], output: str | None) -> None:
+    """Write an extended schema, and print what has changed."""
+    if Path(schema).suffix == ".dtd":
+        text, changed = extend_dtd(read_dtd_text(schema), documents, file_name(schema))
+        write_to(output, [text.encode()])
+    else:
+        files, changed = extend_xsd(schema, documents, Path(output).name if output else _FILE)
+        _write_xsd(output, files)
+    for line in changed:
+        if output is None:
+            print_note(line)
+        else:
+            print_result(line)
 
 
 def _write_xsd(output: str | None, files: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ from heptox.schema.dtd import (
 )
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.groups import Group, alike_boxes, groups
-from heptox.schema.inference import infer_dtd, infer_xsd
+from heptox.schema.inference import extend_dtd, extend_xsd, infer_dtd, infer_xsd
 from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph, tokens
 from heptox.schema.references import id_paths, idref_paths, inferred_references
@@ -57,6 +57,8 @@ __all__ = [
     "by_name",
     "conform",
     "document_dtd",
+    "extend_dtd",
+    "extend_xsd",
     "groups",
     "id_paths",
     "idref_paths",

@@ -84,3 +84,59 @@ def test_a_dtd_has_no_local_types(tmp_path: Path) -> None:
 def test_constraints_are_for_xsds() -> None:
     ended = heptox_ended("schema", "infer", "--dtd", "--constraints", "-", stdin="<a/>")
     assert ended.code == 2 and "--constraints is for an XSD" in ended.err
+
+
+def test_an_inferred_xsd_is_extended(tmp_path: Path) -> None:
+    old, new = written(tmp_path, a=ORDERS, b='<orders><order id="o3"><line>4.5</line></order><sum/></orders>')
+    xsd = tmp_path / "orders.xsd"
+    assert heptox_ended("schema", "infer", old, "-o", xsd).code == 0
+    ended = heptox_ended("schema", "infer", "--extend", xsd, new, "-o", xsd)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines() == [
+        "orders: sum added, optional",
+        "orders/order: @by was required, now optional",
+        "orders/order/line: was integer, now decimal",
+        "orders/sum: declared, empty",
+    ]
+    schema = etree.XMLSchema(etree.parse(xsd))
+    assert all(schema.validate(etree.parse(file)) for file in (old, new))
+    again = heptox_ended("schema", "infer", "--extend", xsd, old, new, "-o", xsd)
+    assert (again.code, again.out, again.err) == (0, "", "")
+
+
+def test_a_dtd_is_extended_in_its_own_text(tmp_path: Path) -> None:
+    dtd = tmp_path / "a.dtd"
+    dtd.write_text('<!-- a list -->\n<!ELEMENT a (b)>\n<!ELEMENT b EMPTY>\n<!ATTLIST b k (x | y) "x">\n')
+    ended = heptox_ended("schema", "infer", "--extend", dtd, "-", stdin='<a><b k="z"/><c>t</c></a>')
+    assert ended.code == 0
+    assert ended.err == "a: c added, optional\na/b: @k was x | y, now x | y | z\na/c: declared, text\n"
+    assert ended.out.splitlines() == [
+        "<!-- extended for 1 document -->",
+        '<!ATTLIST b k (x | y | z) "x">',
+        "<!-- a list -->",
+        "<!ELEMENT a (b, c?)>",
+        "<!ELEMENT b EMPTY>",
+        '<!ATTLIST b k (x | y) "x">',
+        "<!ELEMENT c (#PCDATA)>",
+    ]
+
+
+def test_a_dtd_of_parameter_entities_is_written_anew(tmp_path: Path) -> None:
+    dtd = tmp_path / "a.dtd"
+    dtd.write_text('<?xml version="1.0" encoding="UTF-8"?><!ENTITY % n "a"> <!ELEMENT %n; (b)> <!ELEMENT b EMPTY>')
+    ended = heptox_ended("schema", "infer", "--extend", dtd, "-", stdin="<a><b/><b/></a>")
+    assert (ended.code, ended.err) == (0, "a: b was required, now one or more\n")
+    assert ended.out == "<!-- extended for 1 document -->\n\n<!ELEMENT a (b+)>\n<!ELEMENT b EMPTY>\n"
+
+
+def test_an_xsd_of_others_is_not_extended(tmp_path: Path) -> None:
+    xsd = tmp_path / "a.xsd"
+    xsd.write_text('<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">\n<xs:group name="g"/></xs:schema>')
+    ended = heptox_ended("schema", "infer", "--extend", xsd, "-", stdin="<a/>")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(f"{xsd}:2:1: HX2063 group is not as heptox writes it (extend what heptox schema infer")
+
+
+def test_extending_takes_the_kind_of_its_schema() -> None:
+    ended = heptox_ended("schema", "infer", "--extend", "a.dtd", "--dtd", "-", stdin="<a/>")
+    assert ended.code == 2 and "--extend takes what SCHEMA is" in ended.err

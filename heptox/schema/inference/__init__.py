@@ -1,15 +1,19 @@
-"""Schemas inferred from documents: as an XSD, or as a DTD where one can say it."""
+"""Schemas inferred from documents: as an XSD, or as a DTD where one can say it; and those that are extended."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from heptox.schema.inference.dtd_extension import extend_dtd
 from heptox.schema.inference.dtd_names import dtd_names
 from heptox.schema.inference.dtd_printer import print_dtd
+from heptox.schema.inference.extension import changes, extended
 from heptox.schema.inference.inferring import Source, collected, inferred_schema
+from heptox.schema.inference.watching import Watch
 from heptox.schema.inference.xsd_printer import print_xsd
+from heptox.schema.inference.xsd_reader import read_inferred_xsd
 
-__all__ = ["infer_dtd", "infer_xsd"]
+__all__ = ["extend_dtd", "extend_xsd", "infer_dtd", "infer_xsd"]
 
 
 def infer_xsd(documents: Iterable[Source], name: str = "schema.xsd", *, constraints: bool = False) -> dict[str, str]:
@@ -49,3 +53,18 @@ def infer_dtd(documents: Iterable[Source]) -> str:
     """
     collection = collected(documents)
     return print_dtd(inferred_schema(collection, dtd=True), dtd_names(collection))
+
+
+def extend_xsd(
+    path: str, documents: Iterable[Source], name: str = "schema.xsd"
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The files of an XSD, as those of :func:`infer_xsd`, that admits documents beside all that an inferred one admits,
+    whose main file is at ``path``; and what has changed, one thing a line.
+
+    Raises as :func:`infer_xsd`, and :class:`SchemaError` (HX2063) for an XSD that holds what is not inferred.
+    """
+    old = read_inferred_xsd(path)
+    watch = Watch(old)
+    collection = collected(documents, watch)
+    new = extended(old, collection, watch)
+    return print_xsd(new, name), tuple(changes(old, new, collection))

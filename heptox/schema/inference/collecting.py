@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from heptox.errors import Fault, Position, SchemaError
 from heptox.schema.inference.expressions import Sequences
@@ -70,6 +70,16 @@ class Spelling:
     repeated: bool = False
 
 
+class Watcher(Protocol):
+    """Looks at documents while they are collected: at the children of each element, and at all leaves of a document."""
+
+    def children(self, parent: str, name: str, word: list[str], nil: bool) -> None:
+        """The children of an element, of which ``parent`` is the name of the parent, ``""`` where there is none."""
+
+    def document(self, leaves: LeavesOfDocument) -> None:
+        """The leaves of a document."""
+
+
 @dataclass(slots=True)
 class Collection:
     """What documents have in common; :meth:`add` takes one into account, of which nothing else is kept.
@@ -86,6 +96,7 @@ class Collection:
     spelling: Spelling = field(default_factory=Spelling)
     roots: dict[str, None] = field(default_factory=dict)
     documents: int = 0
+    watcher: Watcher | None = None
 
     def add(self, document: Document, data: bytes) -> None:
         """Take a document, and the bytes that it was read from, into account.
@@ -100,6 +111,8 @@ class Collection:
         if faults:
             raise SchemaError(faults)
         self.leaves.add(leaves)
+        if self.watcher is not None:
+            self.watcher.document(leaves)
         self.roots[str(document.root.tag)] = None
         self.documents += 1
         self._add_spelling(document.root, data)
@@ -128,10 +141,13 @@ class Collection:
                     element, file, "xsi:nil is true, and the element is not empty", "empty it, or leave it out"
                 )
         self._add_attributes(element, found, leaves)
-        if nil is None or nil.strip(_BLANK) in ("false", "0"):
-            _add_content(found, word, text)
-        else:
+        is_nil = nil is not None and nil.strip(_BLANK) not in ("false", "0")
+        if is_nil:
             found.nil = True
+        else:
+            _add_content(found, word, text)
+        if self.watcher is not None:
+            self.watcher.children(context[0], name, word, is_nil)
         _add_leaves(element, word, leaves)
 
     def _add_attributes(self, element: XmlElement, found: ElementStatistics, leaves: LeavesOfDocument) -> None:

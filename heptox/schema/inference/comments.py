@@ -10,7 +10,7 @@ from heptox.xml import Prefixes
 
 def comments(schema: InferredSchema) -> Iterator[str]:
     """The comments at the head of a schema, one a line."""
-    yield comment(f"inferred from {_counted(schema.documents, 'document')}")
+    yield comment(f"{'extended for' if schema.extended else 'inferred from'} {_counted(schema.documents, 'document')}")
     yield from (comment(_key(key, schema.prefixes)) for key in schema.keys)
     yield from (comment(_reference(reference, schema.prefixes)) for reference in schema.references)
 

@@ -26,12 +26,22 @@ class Constraint:
         """The constraint as it stands in the declaration of the root."""
         own = prefixes.written(expanded_name(split_name(self.root)[0], self.refers)) if self.refers else ""
         kind, refers = ("xs:keyref", f' refer="{own}"') if self.refers else ("xs:key", "")
-        below = f".//{_step(self.leaf.element, prefixes)}"
-        selected = f".|{below}" if self.leaf.element == self.root else below
+        paths, field = self._selected(prefixes)
+        selector = "|".join(paths)
         yield f'<{kind} name="{self.name}"{refers}>'
-        yield f'  <xs:selector xpath="{selected}"/>'
-        yield f'  <xs:field xpath="{_step(self.leaf.step, prefixes)}"/>'
+        yield f'  <xs:selector xpath="{selector}"/>'
+        yield f'  <xs:field xpath="{field}"/>'
         yield f"</{kind}>"
+
+    def _selected(self, prefixes: Prefixes) -> tuple[list[str], str]:
+        """The paths from the root to the elements, and from these to the values. A key stands once in its element; an
+        element may have several leaves that refer."""
+        step = _step(self.leaf.step, prefixes)
+        below = [f".//{_step(self.leaf.element, prefixes)}"]
+        elements = [".", *below] if self.leaf.element == self.root else below
+        if not self.refers or self.leaf.is_attribute:
+            return elements, step
+        return [step if path == "." else f"{path}/{step}" for path in elements], "."
 
 
 def _step(step: str, prefixes: Prefixes) -> str:

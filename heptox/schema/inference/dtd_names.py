@@ -39,12 +39,16 @@ def _written(prefixes: Mapping[str, str], name: str) -> str:
     return f"{prefix}:{local}" if prefix else local
 
 
-def dtd_names(collection: Collection) -> DtdNames:
-    """Names as documents have them.
+def dtd_names(collection: Collection, known: Spelling | None = None) -> DtdNames:
+    """Names as documents have them, and a DTD, which spells names in a way that is ``known``.
 
     Raises :class:`SchemaError` (HX2061) where one name is written in two ways, or two are written alike.
     """
     spelling = collection.spelling
+    known = known or Spelling()
+    for spelled, more in ((spelling.elements, known.elements), (spelling.attributes, known.attributes)):
+        for namespace, prefixes in more.items():
+            spelled.setdefault(namespace, {}).update(prefixes)
     faults = [*_clashes(spelling.elements, "elements"), *_clashes(spelling.attributes, "attributes")]
     if faults:
         raise SchemaError(faults)

@@ -63,7 +63,8 @@ def content_model(model: Particle, names: DtdNames) -> str:
     """
     if len(model.members) == 1 and model.occurrence is Cardinality.ONE and model.members[0].kind != "name":
         return content_model(model.members[0], names)
-    return _particle(model, names)
+    written = _particle(model, names)
+    return f"({written})" if model.kind == "name" else written
 
 
 def _particle(model: Particle, names: DtdNames) -> str:
@@ -96,11 +97,13 @@ def attribute_declarations(element: InferredElement, names: DtdNames) -> Iterato
 def attribute_definition(attribute: InferredAttribute, names: DtdNames) -> str:
     """The definition of an attribute, as it stands in a declaration."""
     default = "#REQUIRED" if attribute.required else "#IMPLIED"
+    if attribute.default is not None:
+        default = f'{"#FIXED " if attribute.fixed else ""}"{escaped_value(attribute.default)}"'
     return f"{names.attribute(attribute.name)} {_attribute_type(attribute)} {default}"
 
 
 def _attribute_type(attribute: InferredAttribute) -> str:
-    if attribute.kind is not AttributeType.CDATA:
-        return attribute.kind.value
-    values = attribute.type.values
-    return f"({' | '.join(values)})" if values and all(map(is_token, values)) else "CDATA"
+    if attribute.type.values and all(map(is_token, attribute.type.values)):
+        notation = "NOTATION " if attribute.kind is AttributeType.NOTATION else ""
+        return f"{notation}({' | '.join(attribute.type.values)})"
+    return "CDATA" if attribute.kind is AttributeType.ENUMERATION else attribute.kind.value

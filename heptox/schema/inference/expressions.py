@@ -20,6 +20,7 @@ from itertools import pairwise
 from typing import Final, Protocol
 
 from heptox.schema.model import Cardinality, Particle
+from heptox.xml import NO_PREFIXES, Prefixes
 
 Bounds = tuple[int, int]
 """How often something stands in a sequence at least and at most, both counted up to two."""
@@ -209,14 +210,14 @@ def _cardinality(least: int, most: int) -> Cardinality:
     return Cardinality.ONE if least else Cardinality.OPTIONAL
 
 
-def shown(model: Particle | None) -> str:
+def shown(model: Particle | None, prefixes: Prefixes = NO_PREFIXES) -> str:
     """A model as people write it."""
     if model is None:
         return "nothing"
     sign = "" if model.occurrence is Cardinality.ONE else model.occurrence.value
     if model.kind == "name":
-        return f"{model.name}{sign}"
-    inner = (", " if model.kind == "sequence" else " | ").join(map(shown, model.members))
+        return f"{prefixes.written(model.name)}{sign}"
+    inner = (", " if model.kind == "sequence" else " | ").join(shown(member, prefixes) for member in model.members)
     return f"({inner}){sign}" if model.kind == "choice" or sign else inner
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias, TypeVar
 
 from heptox.errors import Fault, HeptoxError, InputError, SchemaError
-from heptox.schema.inference.collecting import Collection, ElementStatistics
+from heptox.schema.inference.collecting import Collection, ElementStatistics, Watcher
 from heptox.schema.inference.expressions import EMPTY, any_order, chain_expression
 from heptox.schema.inference.model import InferredAttribute, InferredElement, InferredSchema, Key, Leaf, Reference
 from heptox.schema.inference.values import STRING, LeafType, ValueStatistics, attribute_type
@@ -28,15 +28,15 @@ Source: TypeAlias = "str | os.PathLike[str] | tuple[bytes, str | None]"
 """A document: its file (``"-"``: standard input), or its bytes with what messages call it."""
 
 
-def collected(documents: Iterable[Source]) -> Collection:
-    """What documents have in common; of none more is kept.
+def collected(documents: Iterable[Source], watcher: Watcher | None = None) -> Collection:
+    """What documents have in common; of none more is kept. ``watcher`` looks at each of them.
 
     Raises :class:`InputError` or :class:`SchemaError` with the faults of all documents that cannot be read.
 
     >>> collected([(b"<a/>", None), (b"<b/>", None)]).documents
     2
     """
-    collection = Collection()
+    collection = Collection(watcher=watcher)
     faults: list[Fault] = []
     kind: type[HeptoxError] = InputError
     for document in documents:
@@ -61,22 +61,22 @@ def inferred_schema(collection: Collection, *, dtd: bool = False) -> InferredSch
     ['b+']
     """
     named = {kind for _, _, kind in collection.contexts if kind} if not dtd else set[str]()
-    merged, local = _merged(collection, apart=not named, dtd=dtd)
+    together, local = merged(collection, apart=not named, dtd=dtd)
     keys = collection.leaves.keys()
     kinds = _kinds(collection, keys)
     with_types = {name for _, name, kind in collection.contexts if kind}
     elements = {
-        name: _element(name, statistics, kinds, dtd=dtd, named=name in with_types and not dtd)
-        for name, statistics in merged.items()
+        name: element_type(name, statistics, kinds, dtd=dtd, named=name in with_types and not dtd)
+        for name, statistics in together.items()
     }
-    locals_ = {place: _element(place[1], statistics, kinds, dtd=dtd) for place, statistics in local.items()}
+    locals_ = {place: element_type(place[1], statistics, kinds, dtd=dtd) for place, statistics in local.items()}
     keys = tuple(key for key in keys if _is_key_type(leaf_type(key.leaf, elements, locals_)))
     return InferredSchema(
         tuple(collection.roots),
         elements,
         locals_,
         {kind: _named_type(kind, collection, kinds) for kind in sorted(named) if split_name(kind)[0] != XSD_NAMESPACE},
-        _global_attributes([*merged.values(), *local.values()]),
+        global_attributes([*together.values(), *local.values()]),
         keys,
         _references(collection, keys, kinds),
         prefixes_of(collection),
@@ -93,14 +93,14 @@ def prefixes_of(collection: Collection) -> Prefixes:
 # -- element types -----------------------------------------------------------------------------------------------
 
 
-def _merged(
+def merged(
     collection: Collection, *, apart: bool, dtd: bool
 ) -> tuple[dict[str, ElementStatistics], dict[tuple[str, str], ElementStatistics]]:
     """The elements of each name together, and those that are told apart by their parents."""
     by_name: dict[str, dict[str, ElementStatistics]] = {}
     for (parent, name, _), statistics in collection.contexts.items():
-        _together(by_name.setdefault(name, {}), parent, statistics)
-    merged: dict[str, ElementStatistics] = {}
+        counted_together(by_name.setdefault(name, {}), parent, statistics)
+    together: dict[str, ElementStatistics] = {}
     local: dict[tuple[str, str], ElementStatistics] = {}
     faults = []
     for name, parents in by_name.items():
@@ -111,31 +111,28 @@ def _merged(
             if parent in told_apart:
                 local[parent, name] = statistics
             else:
-                _together(merged, name, statistics)
+                counted_together(together, name, statistics)
     if faults:
         raise SchemaError(faults)
-    return merged, local
+    return together, local
 
 
-def _together(found: dict[_Name, ElementStatistics], key: _Name, statistics: ElementStatistics) -> None:
+def counted_together(found: dict[_Name, ElementStatistics], key: _Name, statistics: ElementStatistics) -> None:
+    """Count elements together with those that have the same key."""
     found.setdefault(key, ElementStatistics()).merge(statistics)
 
 
 def _apart(name: str, parents: Mapping[str, ElementStatistics]) -> frozenset[str]:
-    """The parents below which elements of a name are of another type than elsewhere: they have text alone there, and
-    elements elsewhere, or the other way round.
+    """The parents below which elements of a name hold text alone, where they hold elements below others.
 
-    There are none where these parents are in another namespace, for they can refer only to the type that all have.
+    There are none where one of these parents is in another namespace, for it can refer only to the type that all have,
+    or where such an element is a root.
     """
     leaves = frozenset(parent for parent, found in parents.items() if found.text and not found.has_children)
-    inner = frozenset(parent for parent, found in parents.items() if found.has_children)
-    if not leaves or not inner:
+    if not any(found.has_children for found in parents.values()):
         return frozenset()
     namespace = split_name(name)[0]
-    for candidates in sorted((leaves, inner), key=lambda group: sum(parents[parent].count for parent in group)):
-        if all(parent and split_name(parent)[0] == namespace for parent in candidates):
-            return candidates
-    return frozenset()
+    return leaves if all(parent and split_name(parent)[0] == namespace for parent in leaves) else frozenset()
 
 
 def _local_fault(name: str, parents: Mapping[str, ElementStatistics]) -> Fault:
@@ -147,7 +144,7 @@ def _local_fault(name: str, parents: Mapping[str, ElementStatistics]) -> Fault:
     return Fault("HX2061", message, hint="a DTD has one type for both: infer an XSD")
 
 
-def _element(
+def element_type(
     name: str,
     found: ElementStatistics,
     kinds: Mapping[Leaf, AttributeType],
@@ -155,6 +152,7 @@ def _element(
     dtd: bool = False,
     named: bool = False,
 ) -> InferredElement:
+    """The type of elements that were counted together."""
     has_text = found.text or (found.blank and not found.has_children)
     mixed = found.text and found.has_children
     samples = [found.sequences, EMPTY] if dtd and found.nil else [found.sequences]
@@ -185,10 +183,10 @@ def _named_type(kind: str, collection: Collection, kinds: Mapping[Leaf, Attribut
     for (_, _, named), statistics in collection.contexts.items():
         if named == kind:
             together.merge(statistics)
-    return _element(kind, together, kinds)
+    return element_type(kind, together, kinds)
 
 
-def _global_attributes(elements: Iterable[ElementStatistics]) -> dict[str, LeafType]:
+def global_attributes(elements: Iterable[ElementStatistics]) -> dict[str, LeafType]:
     """The types of attributes that are in a namespace: each has one, wherever it stands."""
     found: dict[str, ValueStatistics] = {}
     for statistics in elements:

@@ -56,12 +56,14 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class InferredAttribute:
-    """An attribute; ``kind`` is its type in a DTD, where that is of importance."""
+    """An attribute; ``kind`` is its type in a DTD, where that is of importance. Only one of a DTD has a default."""
 
     name: str
     required: bool
     type: LeafType = STRING
     kind: AttributeType = AttributeType.CDATA
+    default: str | None = None
+    fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ class InferredSchema:
     """A schema: element types by name, those that are another below some parents by these, and what ``xsi:type`` names.
 
     ``attributes`` are the types of attributes in a namespace, ``roots`` the names of the documents' roots in order.
+    ``documents`` is how many it was inferred from, or ``extended`` for.
     """
 
     roots: tuple[str, ...]
@@ -107,6 +110,7 @@ class InferredSchema:
     references: tuple[Reference, ...] = ()
     prefixes: Prefixes = NO_PREFIXES
     documents: int = 0
+    extended: bool = False
 
     def all_elements(self) -> list[InferredElement]:
         """All element types, those below some parents and those that ``xsi:type`` names too."""

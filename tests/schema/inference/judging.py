@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 from hypothesis import assume, strategies as st
@@ -88,3 +90,52 @@ def _declaring(text: str) -> str:
     missing = [f' xmlns:{prefix}="urn:{prefix}"' for prefix in "pq" if f"xmlns:{prefix}" not in tag]
     end = min(place for place in (text.find(sign) for sign in (" ", "/", ">")) if place > 0)
     return text[:end] + "".join(missing) + text[end:]
+
+
+def plain(document: bytes) -> bytes:
+    """A document with the same elements in no namespace."""
+    text = document.decode()
+    for prefix in ("p:", "q:"):
+        text = text.replace(f"<{prefix}", "<").replace(f"</{prefix}", "</").replace(f" {prefix}k=", f" {prefix[0]}k=")
+    return re.sub(r' (?:xmlns|xmlns:\w+|xsi:nil|xml:\w+)="[^"]*"', "", text).encode()
+
+
+@st.composite
+def models(draw: st.DrawFn, names: tuple[str, ...]) -> str:
+    """A content model that has each name once, and so is deterministic."""
+    sign = draw(st.sampled_from(["", "?", "*", "+"]))
+    if len(names) == 1:
+        return names[0] + sign
+    cuts = sorted(draw(st.sets(st.integers(1, len(names) - 1), min_size=1)))
+    parts = [names[begin:end] for begin, end in pairwise([0, *cuts, len(names)])]
+    return f"({draw(st.sampled_from([', ', ' | '])).join(draw(models(part)) for part in parts)}){sign}"
+
+
+@st.composite
+def dtds(draw: st.DrawFn) -> str:
+    """A DTD with the root ``a``; its documents are finite."""
+    declared, names = [], ("a", "b", "c", "d", "e")
+    for number, name in enumerate(names):
+        below = names[number + 1 :]
+        chosen = tuple(draw(st.permutations(below)))[: draw(st.integers(0, len(below)))]
+        kinds = ["EMPTY", "(#PCDATA)"] if not chosen else ["mixed", "model", "model", "model"]
+        kind = draw(st.sampled_from(kinds))
+        if kind == "mixed":
+            kind = f"(#PCDATA | {' | '.join(chosen)})*"
+        elif kind == "model":
+            kind = f"({draw(models(chosen))})"
+        declared.append(f"<!ELEMENT {name} {kind}>")
+        types = draw(st.dictionaries(st.sampled_from(["id", "ref", "k", "m"]), ATTRIBUTE_TYPES, max_size=3))
+        identifiers = [attribute for attribute, written in types.items() if written.startswith("ID ")]
+        for attribute, written in types.items():
+            if attribute not in identifiers[1:]:
+                declared.append(f"<!ATTLIST {name} {attribute} {written}>")
+    return "\n".join(declared)
+
+
+ATTRIBUTE_TYPES = st.sampled_from(
+    [
+        *("ID #REQUIRED", "ID #IMPLIED", "IDREF #IMPLIED", "IDREFS #IMPLIED", "NMTOKEN #REQUIRED", "CDATA #IMPLIED"),
+        *("(k1 | k2) #REQUIRED", "(k1 | k2) 'k1'", "CDATA #FIXED 'k1'", "CDATA 'x'", "NMTOKENS #IMPLIED"),
+    ]
+)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
-from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import HealthCheck, assume, event, given, settings, strategies as st
 
 from heptox.errors import SchemaError
-from heptox.schema import infer_dtd, infer_xsd
-from tests.schema.inference.judging import documents, dtd_faults, xsd_faults
+from heptox.schema import extend_dtd, extend_xsd, infer_dtd, infer_xsd, parse_dtd, random_document
+from tests.schema.inference.judging import documents, dtd_faults, dtds, plain, xsd_faults
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(documents())
 def test_an_inferred_xsd_admits_its_documents(found: list[bytes]) -> None:
     with TemporaryDirectory() as folder:
@@ -20,7 +21,7 @@ def test_an_inferred_xsd_admits_its_documents(found: list[bytes]) -> None:
         assert not xsd_faults(Path(folder), infer_xsd(((text, None) for text in found), constraints=True), found)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(documents())
 def test_an_inferred_dtd_admits_its_documents(found: list[bytes]) -> None:
     try:
@@ -30,3 +31,29 @@ def test_an_inferred_dtd_admits_its_documents(found: list[bytes]) -> None:
         assume({fault.code for fault in error.faults} != {"HX2061"})
         raise
     assert not dtd_faults(text, found)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(documents(), documents())
+def test_an_extended_xsd_admits_old_and_new_documents(old: list[bytes], new: list[bytes]) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder)
+        assert not xsd_faults(path, infer_xsd((text, None) for text in old), old)
+        files, changed = extend_xsd(str(path / "schema.xsd"), [(text, None) for text in new])
+        assert not xsd_faults(path, files, [*old, *new])
+        again, nothing = extend_xsd(str(path / "schema.xsd"), [(text, None) for text in [*old, *new]])
+        assert not nothing, (changed, nothing)
+        assert again.keys() == files.keys()
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(dtds(), documents(), dtds(), st.randoms(use_true_random=False))
+def test_an_extended_dtd_admits_old_and_new_documents(
+    dtd: str, documents: list[bytes], other: str, random: Random
+) -> None:
+    found = [plain(document) for document in documents]
+    found += [random_document(parse_dtd(other, "a"), random, repeats=2, elements=20).encode() for _ in range(3)]
+    text, _ = extend_dtd(dtd, [(document, None) for document in found])
+    old = [random_document(parse_dtd(dtd, "a"), random, repeats=2, elements=30).encode() for _ in range(10)]
+    assert not dtd_faults(text, [*found, *old])
+    assert extend_dtd(text, [(document, None) for document in [*found, *old]])[1] == ()
