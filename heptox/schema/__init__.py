@@ -9,7 +9,7 @@ from heptox.schema.dtd import (
 )
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.groups import Group, alike_boxes, groups
-from heptox.schema.inference import extend_dtd, extend_xsd, infer_dtd, infer_xsd
+from heptox.schema.inference import Leaf, extend_dtd, extend_xsd, infer_dtd, infer_xsd, keys_and_references
 from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph, tokens
 from heptox.schema.references import id_paths, idref_paths, inferred_references
@@ -42,6 +42,7 @@ __all__ = [
     "EdgeValidator",
     "Element",
     "Group",
+    "Leaf",
     "LeafValues",
     "Match",
     "Particle",
@@ -66,6 +67,7 @@ __all__ = [
     "infer_xsd",
     "inferred_references",
     "is_amended",
+    "keys_and_references",
     "other_schema_fault",
     "parse_dtd",
     "parse_dtd_roots",

@@ -9,11 +9,12 @@ from heptox.schema.inference.dtd_names import dtd_names
 from heptox.schema.inference.dtd_printer import print_dtd
 from heptox.schema.inference.extension import changes, extended
 from heptox.schema.inference.inferring import Source, collected, inferred_schema
+from heptox.schema.inference.model import Leaf
 from heptox.schema.inference.watching import Watch
 from heptox.schema.inference.xsd_printer import print_xsd
 from heptox.schema.inference.xsd_reader import read_inferred_xsd
 
-__all__ = ["extend_dtd", "extend_xsd", "infer_dtd", "infer_xsd"]
+__all__ = ["Leaf", "extend_dtd", "extend_xsd", "infer_dtd", "infer_xsd", "keys_and_references"]
 
 
 def infer_xsd(documents: Iterable[Source], name: str = "schema.xsd", *, constraints: bool = False) -> dict[str, str]:
@@ -68,3 +69,17 @@ def extend_xsd(
     collection = collected(documents, watch)
     new = extended(old, collection, watch)
     return print_xsd(new, name), tuple(changes(old, new, collection))
+
+
+def keys_and_references(
+    documents: Iterable[Source],
+) -> tuple[frozenset[Leaf], frozenset[Leaf], frozenset[Leaf]]:
+    """The leaves that are likely to be keys of documents, those that are likely to refer to one, and all that there
+    are.
+
+    Raises as :func:`infer_xsd`.
+    """
+    collection = collected(documents)
+    schema = inferred_schema(collection)
+    keys = frozenset(key.leaf for key in schema.keys)
+    return keys, frozenset(one.leaf for one in schema.references), collection.leaves.known()

@@ -28,7 +28,8 @@ def comment(text: str) -> str:
 
 def _key(key: Key, prefixes: Prefixes) -> str:
     where = f" within {_counted(key.documents, 'document')}" if key.documents > 1 else ""
-    return f"key: {key.leaf.written(prefixes)}: {key.values} of {key.values} values differ{where}"
+    elements = f", {key.elements - key.values} elements have none" if key.is_optional else ""
+    return f"key: {key.leaf.written(prefixes)}: {key.values} of {key.values} values differ{where}{elements}"
 
 
 def _reference(reference: Reference, prefixes: Prefixes) -> str:

@@ -15,17 +15,18 @@ from heptox.xml import Prefixes, expanded_name, split_name
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """An ``xs:key``, or, with the name of what it ``refers`` to, an ``xs:keyref``, of elements below ``root``."""
+    """An ``xs:key``, ``xs:unique`` or, with the name of what it ``refers`` to, ``xs:keyref``, below ``root``."""
 
     name: str
     root: str
     leaf: Leaf
     refers: str = ""
+    kind: str = "xs:key"
 
     def lines(self, prefixes: Prefixes) -> Iterator[str]:
         """The constraint as it stands in the declaration of the root."""
         own = prefixes.written(expanded_name(split_name(self.root)[0], self.refers)) if self.refers else ""
-        kind, refers = ("xs:keyref", f' refer="{own}"') if self.refers else ("xs:key", "")
+        kind, refers = ("xs:keyref", f' refer="{own}"') if self.refers else (self.kind, "")
         paths, field = self._selected(prefixes)
         selector = "|".join(paths)
         yield f'<{kind} name="{self.name}"{refers}>'
@@ -62,9 +63,10 @@ def constraints_of(schema: InferredSchema) -> dict[str, tuple[Constraint, ...]]:
         if root in nested or schema.elements[root].named:
             continue
         keys = {key.leaf: f"key-{number + place}" for place, key in enumerate(schema.keys, 1)}
+        kinds = {key.leaf: "xs:unique" if key.is_optional else "xs:key" for key in schema.keys}
         references = [one for one in schema.references if _is_keyref(one, schema)]
         found[root] = (
-            *(Constraint(name, root, leaf) for leaf, name in keys.items()),
+            *(Constraint(name, root, leaf, kind=kinds[leaf]) for leaf, name in keys.items()),
             *(
                 Constraint(f"reference-{number + place}", root, one.leaf, keys[one.target])
                 for place, one in enumerate(references, 1)

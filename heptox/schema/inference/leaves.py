@@ -92,27 +92,36 @@ class Leaves:
         if not statistics.is_key:
             return ()
         statistics.is_key = (
-            len(different) == len(values) == document.elements[leaf.element]
-            and leaf not in document.repeated
-            and all(map(_is_identifying, different))
+            len(different) == len(values) and leaf not in document.repeated and all(map(_is_identifying, different))
         )
         statistics.names = statistics.is_key and statistics.names and all(map(is_name, different))
         return different if statistics.is_key else ()
 
+    def known(self) -> frozenset[Leaf]:
+        """All leaves that documents have."""
+        return frozenset(self._leaves)
+
     def keys(self) -> tuple[Key, ...]:
-        """The leaves that are keys, as far as there is evidence; those that refer to another key are none, unless
-        others
-        refer to them."""
+        """The leaves that are keys, as far as there is evidence: many values, which are there in all elements, or
+        leaves
+        that refer to them and to no other. Those that refer to another key are none, unless others refer to them."""
+        unique = {leaf: found for leaf, found in sorted(self._leaves.items()) if found.is_key}
+        strong = frozenset(leaf for leaf, found in unique.items() if self._is_strong(leaf, found))
+        sets = [one for _, found in self._referring() if not found.is_key for one in found.found_in]
+        needed = {leaf for one in sets if not one & strong for leaf in one if leaf.is_attribute}
         found = {
-            leaf: Key(leaf, statistics.values, statistics.documents)
-            for leaf, statistics in sorted(self._leaves.items())
-            if statistics.is_key
-            and statistics.values == self.elements[leaf.element]
-            and statistics.values - statistics.documents >= LEAST_COMPARED
+            leaf: Key(leaf, statistics.values, self.elements[leaf.element], statistics.documents)
+            for leaf, statistics in unique.items()
+            if leaf in strong or (leaf in needed and statistics.values > statistics.documents)
         }
-        referring = {one.leaf: one.target for one in self.references(found.values())}
-        wanted = {target for leaf, target in referring.items() if leaf not in found}
+        referring = {one.leaf for one in self.references(found.values())}
+        own = found.keys() - referring
+        wanted = {leaf for one in sets if not one & own for leaf in one & strong}
         return tuple(key for leaf, key in found.items() if leaf not in referring or leaf in wanted)
+
+    def _is_strong(self, leaf: Leaf, found: _LeafStatistics) -> bool:
+        """Whether a leaf with different values is a key, whatever refers to it."""
+        return found.values == self.elements[leaf.element] and found.values - found.documents >= LEAST_COMPARED
 
     def references(self, keys: Iterable[Key]) -> tuple[Reference, ...]:
         """The leaves that refer to one of the keys: to that of the fewest values, where there are several."""

@@ -33,11 +33,17 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A leaf whose values are there in all elements of its type, and differ in each document."""
+    """A leaf whose values differ in each document: how many there are, of elements, and in how many documents."""
 
     leaf: Leaf
     values: int
+    elements: int
     documents: int
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether there are elements without a value."""
+        return self.values < self.elements
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Measurements of schemas that are inferred from documents."""
