@@ -39,6 +39,7 @@ class ElementStatistics:
     nillable: bool = False
     nil: bool = False
     commented: bool = False
+    defaulted: set[str] = field(default_factory=set)
 
     def merge(self, other: ElementStatistics) -> None:
         """Take other elements into account."""
@@ -51,6 +52,12 @@ class ElementStatistics:
             self.attributes.setdefault(name, ValueStatistics()).merge(values)
         self.nillable, self.nil = self.nillable or other.nillable, self.nil or other.nil
         self.commented = self.commented or other.commented
+        self.defaulted |= other.defaulted
+
+    def requires(self, attribute: str) -> bool:
+        """Whether all elements have an attribute, also for those who do not read the defaults of a document's DTD."""
+        values = self.attributes.get(attribute)
+        return values is not None and values.count == self.count and attribute not in self.defaulted
 
     @property
     def has_children(self) -> bool:
@@ -104,10 +111,11 @@ class Collection:
         Raises :class:`SchemaError` (HX2064) where what it says of its own types cannot be.
         """
         commented = _has_lone_comments(data)
+        declared = frozenset(_NAMES.findall(document.internal_subset or ""))
         leaves = LeavesOfDocument()
         faults: list[Fault] = []
         for element in document.root.iter():
-            faults += self._add_element(element, document.file, leaves, commented)
+            faults += self._add_element(element, document.file, leaves, commented, declared)
         if faults:
             raise SchemaError(faults)
         self.leaves.add(leaves)
@@ -118,7 +126,7 @@ class Collection:
         self._add_spelling(document.root, data)
 
     def _add_element(
-        self, element: XmlElement, file: str | None, leaves: LeavesOfDocument, commented: bool
+        self, element: XmlElement, file: str | None, leaves: LeavesOfDocument, commented: bool, declared: frozenset[str]
     ) -> Iterator[Fault]:
         name, parent = str(element.tag), element.getparent()
         kind = element.get(XSI_TYPE)
@@ -140,7 +148,7 @@ class Collection:
                 yield _fault(
                     element, file, "xsi:nil is true, and the element is not empty", "empty it, or leave it out"
                 )
-        self._add_attributes(element, found, leaves)
+        self._add_attributes(element, found, leaves, declared)
         is_nil = nil is not None and nil.strip(_BLANK) not in ("false", "0")
         if is_nil:
             found.nil = True
@@ -150,12 +158,19 @@ class Collection:
             self.watcher.children(context[0], name, word, is_nil)
         _add_leaves(element, word, leaves)
 
-    def _add_attributes(self, element: XmlElement, found: ElementStatistics, leaves: LeavesOfDocument) -> None:
+    def _add_attributes(
+        self, element: XmlElement, found: ElementStatistics, leaves: LeavesOfDocument, declared: frozenset[str]
+    ) -> None:
         for attribute, value in element.attrib.items():
             name, written = str(attribute), str(value)
             found.attributes.setdefault(name, ValueStatistics()).add(written)
-            if split_name(name)[0] != XSI_NAMESPACE:
-                leaves.values.setdefault(Leaf(str(element.tag), f"@{name}"), []).append(written)
+            if split_name(name)[0] == XSI_NAMESPACE:
+                continue
+            leaf = Leaf(str(element.tag), f"@{name}")
+            leaves.values.setdefault(leaf, []).append(written)
+            if split_name(name)[1] in declared:
+                found.defaulted.add(name)
+                leaves.repeated.add(leaf)  # so that it is no key
 
     def _add_spelling(self, root: XmlElement, data: bytes) -> None:
         """Take the prefixes of a document into account."""
@@ -230,6 +245,8 @@ def _attribute_prefixes(element: XmlElement, namespace: str) -> list[str]:
 
 
 _LONE_COMMENT: Final = re.compile(rb">\s*(?:<!--(?:(?!-->).)*+-->|<\?(?:(?!\?>).)*+\?>)\s*</", re.DOTALL)
+_NAMES: Final = re.compile(r"""[^\s:"'<>()|,%;&#=]+""")
+"""What may be the local name of an attribute that an internal subset declares."""
 _NO_DEFAULT: Final = re.compile(rb"""xmlns\s*=\s*(?:""|'')""")
 _WIDE: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 

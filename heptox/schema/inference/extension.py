@@ -126,7 +126,7 @@ class _Extending:
 
     def _attribute(self, element: str, old: InferredAttribute, found: ElementStatistics) -> InferredAttribute:
         values = found.attributes.get(old.name)
-        required = old.required and values is not None and values.count == found.count
+        required = old.required and found.requires(old.name)
         if not self.dtd:
             return replace(old, required=required, type=widened(old.type, values or ValueStatistics()))
         leaf = Leaf(element, f"@{old.name}")

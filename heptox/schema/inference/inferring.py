@@ -164,7 +164,7 @@ def element_type(
         tuple(
             InferredAttribute(
                 attribute,
-                values.count == found.count,
+                found.requires(attribute),
                 attribute_type(attribute, values),
                 kinds.get(Leaf(name, f"@{attribute}"), AttributeType.CDATA),
             )

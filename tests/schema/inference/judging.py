@@ -12,7 +12,7 @@ from hypothesis import assume, strategies as st
 from lxml import etree
 
 from heptox.errors import InputError
-from heptox.xml import escaped_text, escaped_value, parse_document
+from heptox.xml import XSI_NAMESPACE, escaped_text, escaped_value, parse_document
 
 
 def xsd_faults(folder: Path, files: Mapping[str, str], documents: Iterable[bytes]) -> list[str]:
@@ -54,7 +54,8 @@ def elements(draw: st.DrawFn, depth: int = 3) -> str:
     if kind == "empty":
         return f"<{name}{written}/>"
     if kind == "nil":
-        return f'<{name}{written} xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:nil="true"/>'
+        declared = "" if "xmlns:xsi" in written else f' xmlns:xsi="{XSI_NAMESPACE}"'
+        return f'<{name}{written}{declared} xsi:nil="true"/>'
     if kind == "commented":
         return f"<{name}{written}><!-- c --></{name}>"
     if kind == "text":
@@ -97,7 +98,7 @@ def plain(document: bytes) -> bytes:
     text = document.decode()
     for prefix in ("p:", "q:"):
         text = text.replace(f"<{prefix}", "<").replace(f"</{prefix}", "</").replace(f" {prefix}k=", f" {prefix[0]}k=")
-    return re.sub(r' (?:xmlns|xmlns:\w+|xsi:nil|xml:\w+)="[^"]*"', "", text).encode()
+    return re.sub(r' (?:xmlns|xmlns:\w+|xsi:nil|xsi:type|xml:\w+)="[^"]*"', "", text).encode()
 
 
 @st.composite

@@ -173,3 +173,11 @@ def test_declarations_that_are_repeated_are_declared() -> None:
         b'<a xmlns="urn:a" xmlns:q="urn:q"><b xmlns:q="urn:r"/></a>',
     ]
     assert not dtd_faults(infer_dtd((text, None) for text in documents), documents)
+
+
+def test_defaults_of_a_document_are_not_required(tmp_path: Path) -> None:
+    text = b"<!DOCTYPE a [<!ATTLIST a k CDATA 'd' m CDATA #IMPLIED>]><a m='1'><b k='1'/></a>"
+    files = infer_xsd([(text, None)])
+    assert '<xs:attribute name="k" type="xs:string"/>' in files["schema.xsd"]
+    assert not xsd_faults(tmp_path, files, [text])  # lxml adds no defaults here
+    assert not dtd_faults(infer_dtd([(text, None)]), [text])
