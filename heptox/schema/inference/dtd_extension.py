@@ -16,7 +16,12 @@ from heptox.schema.dtd import parse_dtd_roots
 from heptox.schema.inference.collecting import Spelling
 from heptox.schema.inference.comments import comments
 from heptox.schema.inference.dtd_names import DtdNames, dtd_names
-from heptox.schema.inference.dtd_printer import attribute_declarations, element_declaration, print_dtd
+from heptox.schema.inference.dtd_printer import (
+    attribute_declarations,
+    attribute_definition,
+    element_declaration,
+    print_dtd,
+)
 from heptox.schema.inference.extension import changes, extended
 from heptox.schema.inference.inferring import Source, collected
 from heptox.schema.inference.model import InferredAttribute, InferredElement, InferredSchema
@@ -147,13 +152,12 @@ def _says(text: str, schema: InferredSchema) -> bool:
 
 
 def _same(found: InferredElement, meant: InferredElement) -> bool:
-    """Whether a declaration that was read back is the one that was meant; of a default, there is the value alone."""
+    """Whether a declaration that was read back is the one that was meant."""
     names = DtdNames()
     if element_declaration(found, names) != element_declaration(meant, names):
         return False
-    return {one.name: _plain(one) for one in found.attributes} == {one.name: _plain(one) for one in meant.attributes}
+    return _definitions(found, names) == _definitions(meant, names)
 
 
-def _plain(attribute: InferredAttribute) -> tuple[object, ...]:
-    kind = AttributeType.ENUMERATION if attribute.type.values else attribute.kind
-    return attribute.required, attribute.type, kind, attribute.default, attribute.fixed
+def _definitions(element: InferredElement, names: DtdNames) -> dict[str, str]:
+    return {attribute.name: attribute_definition(attribute, names) for attribute in element.attributes}

@@ -13,7 +13,7 @@ from heptox.schema import extend_dtd, extend_xsd, infer_dtd, infer_xsd, parse_dt
 from tests.schema.inference.judging import documents, dtd_faults, dtds, plain, xsd_faults
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(documents())
 def test_an_inferred_xsd_admits_its_documents(found: list[bytes]) -> None:
     with TemporaryDirectory() as folder:
@@ -21,7 +21,7 @@ def test_an_inferred_xsd_admits_its_documents(found: list[bytes]) -> None:
         assert not xsd_faults(Path(folder), infer_xsd(((text, None) for text in found), constraints=True), found)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(documents())
 def test_an_inferred_dtd_admits_its_documents(found: list[bytes]) -> None:
     try:
@@ -58,3 +58,28 @@ def test_an_extended_dtd_admits_old_and_new_documents(
     old = [random_document(parse_dtd(dtd, "a"), random, repeats=2, elements=30).encode() for _ in range(10)]
     assert not dtd_faults(text, [*found, *old])
     assert extend_dtd(text, [(document, None) for document in [*found, *old]])[1] == ()
+
+
+def test_an_extended_dtd_admits_old_and_new_documents_where_names_repeat_in_models() -> None:
+    extended = 0
+    for seed in range(150):
+        random = Random(seed)
+        dtd = f"<!ELEMENT a ({_model(random, 3)})> <!ELEMENT b EMPTY> <!ELEMENT c EMPTY> <!ELEMENT d EMPTY>"
+        try:
+            graph = parse_dtd(dtd, "a")
+        except SchemaError:  # not deterministic
+            continue
+        children = "".join(f"<{random.choice('bcde')}/>" for _ in range(random.randint(0, 4)))
+        new = f"<a>{children}</a>".encode()
+        text, changed = extend_dtd(dtd, [(new, None)])
+        extended += bool(changed)
+        assert not dtd_faults(text, [new, *(random_document(graph, random).encode() for _ in range(8))])
+    assert extended > 10
+
+
+def _model(random: Random, depth: int) -> str:
+    sign = random.choice(["", "", "?", "*", "+"])
+    if not depth or random.random() < 0.3:
+        return random.choice("bcd") + sign
+    between = random.choice([", ", " | "])
+    return f"({between.join(_model(random, depth - 1) for _ in range(random.randint(1, 3)))}){sign}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from lxml import etree
 
 from heptox.errors import SchemaError
-from heptox.schema import extend_xsd, infer_dtd, infer_xsd
+from heptox.schema import extend_dtd, extend_xsd, infer_dtd, infer_xsd, parse_dtd, random_document
 from tests.schema.inference.judging import dtd_faults, xsd_faults
 from tests.support.shared import DATA, reads_shared
 
@@ -69,3 +71,14 @@ def test_the_references_of_mondial_are_found() -> None:
     dtd = infer_dtd((text, None) for text in files("mondial/*.xml"))
     assert "<!-- reference: city/@province -> province/@id: " in dtd
     assert "  car_code ID #REQUIRED\n" in dtd and "  memberships IDREFS #IMPLIED>" in dtd
+
+
+@reads_shared
+def test_a_dtd_with_parameter_entities_is_extended_in_its_own_text() -> None:
+    text = (DATA / "nitf" / "nitf-2-5.dtd").read_text(encoding="utf-8")
+    graph = parse_dtd(text, "nitf")
+    old = [random_document(graph, Random(seed), elements=100, repeats=2) for seed in range(4)]
+    new = [re.sub(r"(<body\b[^>]*>)", r'\1<novel x="1">t</novel>', document) for document in old]
+    extended, changed = extend_dtd(text, [(document.encode(), None) for document in new])
+    assert "nitf/body: novel added, optional" in changed and "<!ENTITY % " in extended
+    assert not dtd_faults(extended, [document.encode() for document in [*old, *new]])
