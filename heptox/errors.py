@@ -157,6 +157,11 @@ CODES: Final[dict[str, str]] = {
     "HX2011": "no tag is free for a value in a box",
     "HX2012": "schema tree is too large to unfold",
     "HX2013": "document is of another schema",
+    "HX2030": "XSD is malformed or inconsistent",
+    "HX2031": "file that an XSD names cannot be read, or may not be",
+    "HX2032": "declaration stands in two files of an XSD",
+    "HX2033": "XSD has too many files, or too large ones",
+    "HX2034": "text of a schema graph is malformed",
     # 3: grammars
     "HX3001": "text does not follow the grammar",
     "HX3002": "construct outside the query fragment",

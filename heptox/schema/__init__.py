@@ -1,5 +1,8 @@
 """Schemas: the graph of element types, and the tree of paths that all else speaks in (``semantics.md`` 1 to 3)."""
 
+from typing import TYPE_CHECKING
+
+from heptox.doors import later
 from heptox.schema.dtd import (
     document_dtd,
     parse_dtd,
@@ -8,9 +11,23 @@ from heptox.schema.dtd import (
     root_candidates,
 )
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
+from heptox.schema.graph_text import parse_graph, write_graph
 from heptox.schema.groups import Group, alike_boxes, groups
 from heptox.schema.merging import by_name
-from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph, tokens
+from heptox.schema.model import (
+    Attribute,
+    AttributeType,
+    Cardinality,
+    Child,
+    Element,
+    KeyConstraint,
+    KeyReference,
+    Particle,
+    SchemaGraph,
+    ValueType,
+    tokens,
+)
+from heptox.schema.reading import parse_schema, read_schema
 from heptox.schema.references import id_paths, idref_paths, inferred_references
 from heptox.schema.steps import axis_matches
 from heptox.schema.tree import ANYWHERE, TEXT, WILDCARD, Axis, Box, Match, Path, SchemaTree
@@ -27,6 +44,9 @@ from heptox.schema.validation import (
     validity_faults,
 )
 
+if TYPE_CHECKING:
+    from heptox.schema.checking import DocumentChecker, DocumentFaults, document_checker
+
 __all__ = [
     "ANYWHERE",
     "SAMPLE_VALUES",
@@ -38,9 +58,13 @@ __all__ = [
     "Box",
     "Cardinality",
     "Child",
+    "DocumentChecker",
+    "DocumentFaults",
     "EdgeValidator",
     "Element",
     "Group",
+    "KeyConstraint",
+    "KeyReference",
     "LeafValues",
     "Match",
     "Particle",
@@ -48,6 +72,7 @@ __all__ = [
     "SchemaGraph",
     "SchemaTree",
     "Validator",
+    "ValueType",
     "alike_boxes",
     "amend",
     "amended_types",
@@ -55,6 +80,7 @@ __all__ = [
     "axis_matches",
     "by_name",
     "conform",
+    "document_checker",
     "document_dtd",
     "groups",
     "id_paths",
@@ -64,10 +90,16 @@ __all__ = [
     "other_schema_fault",
     "parse_dtd",
     "parse_dtd_roots",
+    "parse_graph",
+    "parse_schema",
     "random_document",
     "read_dtd",
+    "read_schema",
     "root_candidates",
     "stream_faults",
     "tokens",
     "validity_faults",
+    "write_graph",
 ]
+
+__getattr__ = later(__name__, {"checking": ("DocumentChecker", "DocumentFaults", "document_checker")})

@@ -37,11 +37,11 @@ def _merged(name: str, several: Sequence[Element]) -> Element:
     return Element(
         name,
         tuple(
-            Child(child, _weakest([each.get(child, Cardinality.OPTIONAL) for each in children]))
+            Child(child, weakest([each.get(child, Cardinality.OPTIONAL) for each in children]))
             for child in dict.fromkeys(child for each in children for child in each)
         ),
         tuple(
-            _merged_attribute([each[one] for each in attributes if one in each], len(several))
+            merged_attribute([each[one] for each in attributes if one in each], len(several))
             for one in dict.fromkeys(one for each in attributes for one in each)
         ),
         any(element.text for element in several),
@@ -50,7 +50,12 @@ def _merged(name: str, several: Sequence[Element]) -> Element:
     )
 
 
-def _weakest(several: Iterable[Cardinality]) -> Cardinality:
+def weakest(several: Iterable[Cardinality]) -> Cardinality:
+    """What holds for all of several cardinalities.
+
+    >>> str(weakest([Cardinality.ONE, Cardinality.MANY]))
+    '*'
+    """
     found = list(several)
     required, repeats = all(each.required for each in found), any(each.repeats for each in found)
     if repeats:
@@ -58,7 +63,8 @@ def _weakest(several: Iterable[Cardinality]) -> Cardinality:
     return Cardinality.ONE if required else Cardinality.OPTIONAL
 
 
-def _merged_attribute(several: Sequence[Attribute], of: int) -> Attribute:
+def merged_attribute(several: Sequence[Attribute], of: int) -> Attribute:
+    """An attribute as it is in all ``of`` element types, of which these have it."""
     first = several[0]
     if len(several) == of and all(each == first for each in several):
         return first
