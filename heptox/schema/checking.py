@@ -14,13 +14,13 @@ from typing import Any, Final
 from lxml import etree
 
 from heptox.errors import Fault, Position
+from heptox.schema.libxml import compiled
 from heptox.schema.model import SchemaGraph
 from heptox.schema.reading import is_xsd, read_schema, schema_files, start_of
 from heptox.schema.roots import chosen_root
 from heptox.schema.validation import MAXIMUM_FAULTS, other_schema_fault, stream_faults
 from heptox.schema.xsd_files import SchemaFiles
 from heptox.xml import (
-    PARSING,
     XSI_NAMESPACE,
     Document,
     Prefixes,
@@ -77,8 +77,8 @@ def document_checker(path: str | os.PathLike[str], root: str | None = None) -> D
         return _ByGraph(read_schema(path, root))
     named = None if root is None else read_schema(path, root)
     files = schema_files(path)
-    compiled = None if files.is_newer or not files.has_one_file_for_each_import else _compiled(files)
-    return _ByProcessor(files, named) if compiled is None else _ByLibxml(compiled, named)
+    found = compiled(files)
+    return _ByProcessor(files, named) if found is None else _ByLibxml(found, named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,31 +94,6 @@ class _ByGraph(DocumentChecker):
 
 
 # -- XSDs ------------------------------------------------------------------------------------------------------------
-
-
-class _OnlyTheFiles(etree.Resolver):
-    """Answers every request of libxml2 from memory: with a file of the schema, or with nothing."""
-
-    def __init__(self, files: SchemaFiles) -> None:
-        super().__init__()
-        self.files = files.files
-
-    def resolve(self, system_url: str, public_id: object, context: object) -> object:  # type: ignore[override]  # noqa: ARG002
-        file = self.files.get(system_url)
-        text = b"" if file is None else file.text
-        return self.resolve_string(text, context, base_url=system_url)
-
-
-def _compiled(files: SchemaFiles) -> etree.XMLSchema | None:
-    """The schema as libxml2 knows it, ``None`` where it does not take it."""
-    parser = etree.XMLParser(no_network=True, resolve_entities=False)
-    parser.resolvers.add(_OnlyTheFiles(files))
-    with PARSING:
-        document = etree.fromstring(files.main.text, parser, base_url=files.main.location)
-        try:
-            return etree.XMLSchema(document)
-        except etree.XMLSchemaParseError:
-            return None
 
 
 class _ByXsd(DocumentChecker):

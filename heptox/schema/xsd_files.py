@@ -55,7 +55,7 @@ class SchemaFile:
 
     @property
     def namespace(self) -> str:
-        return self.root.get("targetNamespace", "")
+        return str(self.root.get("targetNamespace", ""))
 
     @property
     def text(self) -> bytes:
@@ -157,6 +157,7 @@ class _Gathering:
                     self.faults += error.faults
                     continue
                 if found is not None:
+                    self.faults += _misnamed(file, found, child, namespace)
                     child.set("schemaLocation", found.location)
                     self._wait(found, found.namespace if is_import else found.namespace or namespace)
 
@@ -272,6 +273,16 @@ def _outermost(folder: Path) -> Path:
 
 def _lies_below(path: Path, folder: Path) -> bool:
     return path.is_relative_to(folder)
+
+
+def _misnamed(file: SchemaFile, found: SchemaFile, child: XmlElement, namespace: str) -> Iterator[Fault]:
+    """That an include or import names a file of another namespace than it has to."""
+    is_import = child.tag == XSD + "import"
+    wanted = child.get("namespace", "") if is_import else namespace
+    if found.namespace != wanted and (is_import or found.namespace):
+        own, other = (f"the namespace {one}" if one else "no namespace" for one in (found.namespace, wanted))
+        hint = "import what has another namespace" if not is_import else f"import {own} from it"
+        yield file.fault("HX2030", f"{found.path.name} has {own}, not {other}", child, hint)
 
 
 def _declared_twice(namespaces: Mapping[tuple[str, str], SchemaFile]) -> Iterator[Fault]:

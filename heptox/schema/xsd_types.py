@@ -20,6 +20,7 @@ from xmlschema.validators import (
     XsdElement,
 )
 
+from heptox.errors import Fault, SchemaError
 from heptox.schema.dtd import cardinalities
 from heptox.schema.merging import merged_attribute, weakest
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, ValueType, tokens
@@ -29,6 +30,8 @@ from heptox.xml import XSI_NAMESPACE, expanded_name, split_name
 XSI_TYPE: Final = expanded_name(XSI_NAMESPACE, "type")
 XSI_NIL: Final = expanded_name(XSI_NAMESPACE, "nil")
 
+MOST_PARTS: Final = 100_000
+"""Parts of one content model at most, with all groups that it refers to."""
 _LONGEST_DOCUMENTATION: Final = 1000
 _MOST_PERMUTED: Final = 4
 """Members of an ``xs:all`` of which all orders are spelt out in the content model."""
@@ -279,9 +282,16 @@ class _Model:
     element_type: Any
     children: dict[str, ElementType] = field(default_factory=dict)
     open: bool = False
+    parts: int = 0
 
     def of(self, part: Any) -> Particle | None:
-        """A part of the model, ``None`` where nothing that is declared can stand there."""
+        """A part of the model, ``None`` where nothing that is declared can stand there.
+
+        Raises :class:`SchemaError` (HX2033) beyond :data:`MOST_PARTS`: groups in groups may be very many.
+        """
+        self.parts += 1
+        if self.parts > MOST_PARTS:
+            raise SchemaError(Fault("HX2033", f"a content model has more than {MOST_PARTS:,} parts"))
         if part.max_occurs == 0:
             return None
         occurrence = _occurrence(part.min_occurs, part.max_occurs)
