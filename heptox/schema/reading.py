@@ -6,11 +6,11 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Final
 
 from heptox import __version__
@@ -118,26 +118,26 @@ def _read_xsd(path: str | os.PathLike[str], data: bytes, root: str | None) -> Sc
 class _Kept:
     """What is kept of one XSD with one root: a list of its files with their digests, and the text of its graph.
 
-    A folder that cannot be written keeps nothing, and what cannot be read was not kept.
+    A folder that cannot be written keeps nothing; what cannot be read, or is another user's, was not kept.
     """
 
     def __init__(self, main: Path, root: str | None) -> None:
-        base = os.environ.get("XDG_CACHE_HOME", "")
-        self._folder = (
-            (Path(base) if Path(base).is_absolute() else Path("~/.cache").expanduser()) / "heptox" / "schemas"
-        )
+        self._folder = _folder()
         # what is made of the same files may change from one version to the next
         named = json.dumps([str(main), root, VERSION, __version__])
         self._name = hashlib.sha256(named.encode(errors="surrogatepass")).hexdigest()[:32]
 
-    @property
-    def _list(self) -> Path:
-        return self._folder / f"{self._name}.files"
+    def _list(self, folder: Path) -> Path:
+        return folder / f"{self._name}.files"
 
     def text(self) -> str | None:
         """The text that is kept, if all files are as they were."""
+        if self._folder is None:
+            return None
         try:
-            listed = json.loads(self._list.read_text(encoding="utf-8"))
+            if self._list(self._folder).stat().st_uid != os.getuid():
+                return None
+            listed = json.loads(self._list(self._folder).read_text(encoding="utf-8"))
             files: Mapping[str, str] = dict(listed["files"])
             same = all(_digest(Path(path).read_bytes()) == digest for path, digest in files.items())
             if not same or any(Path(path).exists() for path in listed["missing"]):
@@ -148,6 +148,9 @@ class _Kept:
             return None
 
     def keep(self, text: str, files: Mapping[Path, bytes], missing: tuple[Path, ...]) -> None:
+        folder = self._folder
+        if folder is None:
+            return
         data = text.encode()
         listed = {
             "files": [[str(path), _digest(content)] for path, content in files.items()],
@@ -155,17 +158,29 @@ class _Kept:
             "graph": _digest(data),
         }
         with suppress(OSError, ValueError):  # the next one reads the files
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._write(self._folder / f"{self._name}.graph", data)
-            self._write(self._list, json.dumps(listed).encode())
-            for old in sorted(self._folder.glob("*.files"), key=lambda one: one.stat().st_mtime)[:-_MOST_KEPT]:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _write(folder / f"{self._name}.graph", data)
+            _write(self._list(folder), json.dumps(listed).encode())
+            for old in sorted(folder.glob("*.files"), key=lambda one: one.stat().st_mtime)[:-_MOST_KEPT]:
                 old.unlink(missing_ok=True)
                 old.with_suffix(".graph").unlink(missing_ok=True)
 
-    def _write(self, path: Path, data: bytes) -> None:
-        """Write a file so that nobody reads half of it."""
-        with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
-            file.write(data)
+
+def _folder() -> Path | None:
+    """Where schemas are kept; ``None`` for a user without a home."""
+    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    try:
+        return (chosen if chosen.is_absolute() else Path.home() / ".cache") / "heptox" / "schemas"
+    except RuntimeError:
+        return None
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file so that nobody reads half of it."""
+    # once it has its name, there is none any more to be removed
+    with suppress(FileNotFoundError), NamedTemporaryFile(dir=path.parent) as file:
+        file.write(data)
+        file.flush()
         Path(file.name).replace(path)
 
 

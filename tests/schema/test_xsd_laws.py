@@ -37,7 +37,7 @@ def is_schema(text: str) -> bool:
 def breaches(graph: SchemaGraph, element: XmlElement, type_: Element) -> list[str]:
     """What of an element, which has the given element type, the graph says otherwise."""
     known = {attribute.name: attribute for attribute in type_.attributes}
-    unknown = [name for name in element.attrib if name not in known and not type_.open]
+    unknown = [str(name) for name in element.attrib if name not in known and not type_.open]
     found = [f"{element.tag}: {name} has no edge" for name in unknown]
     for name, attribute in known.items():
         if attribute.cardinality.required and attribute.default is None and name not in element.attrib:
