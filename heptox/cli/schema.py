@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Final
 
 import typer
@@ -13,6 +13,7 @@ from rich.tree import Tree
 
 from heptox.cli.inputs import Json
 from heptox.cli.output import on_terminal, print_json, print_result
+from heptox.errors import Fault, SchemaError
 from heptox.schema import (
     TEXT,
     AttributeType,
@@ -55,7 +56,15 @@ def show(
     if groups:
         _show_groups(tree, json)
     else:
-        _show_tree(tree, depth, json)
+        try:
+            _show_tree(tree, depth, json)
+        except SchemaError as error:
+            raise SchemaError(map(_advised, error.faults)) from None
+
+
+def _advised(fault: Fault) -> Fault:
+    """A fault with what to do about it: a tree that is too large can be shown in part."""
+    return replace(fault, hint="show its first levels, as with --depth 3") if fault.code == "HX2012" else fault
 
 
 def _show_groups(tree: SchemaTree, json: bool) -> None:

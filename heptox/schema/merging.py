@@ -12,7 +12,7 @@ def by_name(graph: SchemaGraph) -> SchemaGraph:
     """The graph in which element types of one name are one, weakened to what holds for all of them.
 
     Itself, where each name has one type; each document that is valid for a graph is valid for this one as well, as far
-    as edges, attributes and texts go. Content models are not known where types differ.
+    as edges, attributes and texts go. Content models are not known where types differ, nor which keys hold.
 
     >>> text = Element("b", text=True, type="b of a")
     >>> graph = SchemaGraph("a", {
@@ -27,7 +27,9 @@ def by_name(graph: SchemaGraph) -> SchemaGraph:
     if all(element.key == name and len(several) == 1 for name, several in named.items() for element in several):
         return graph
     elements = {name: _merged(name, several) for name, several in named.items()}
-    return replace(graph, root=graph.elements[graph.root].name, elements=elements)
+    roots = tuple(dict.fromkeys(graph.elements[root].name for root in graph.roots))
+    root = graph.elements[graph.root].name
+    return replace(graph, root=root, elements=elements, keys=(), references=(), roots=roots)
 
 
 def _merged(name: str, several: Sequence[Element]) -> Element:

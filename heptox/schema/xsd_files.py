@@ -182,7 +182,7 @@ class _Gathering:
             return self.files[location]
         tried = self._candidates(file, child, location) if location else []
         for candidate in tried:
-            if candidate.is_file():
+            if _is_file(candidate):
                 return self._read(candidate, file, child)
             self.missing.append(candidate)
         if known is not None:
@@ -273,6 +273,13 @@ def _outermost(folder: Path) -> Path:
 
 def _lies_below(path: Path, folder: Path) -> bool:
     return path.is_relative_to(folder)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # such as for a name that is too long
+        return False
 
 
 def _misnamed(file: SchemaFile, found: SchemaFile, child: XmlElement, namespace: str) -> Iterator[Fault]:

@@ -33,6 +33,8 @@ XSI_NIL: Final = expanded_name(XSI_NAMESPACE, "nil")
 MOST_PARTS: Final = 100_000
 """Parts of one content model at most, with all groups that it refers to."""
 _LONGEST_DOCUMENTATION: Final = 1000
+_MOST_DERIVED: Final = 100
+"""Types between a type and the one that it is derived from in the end, at most."""
 _MOST_PERMUTED: Final = 4
 """Members of an ``xs:all`` of which all orders are spelt out in the content model."""
 
@@ -212,11 +214,15 @@ class TypeTable:
             methods: set[str] = set()
             below: _XsdType = declared
             seen = {self._identity(declared)}
-            while (above := below.base_type) is not None and self._identity(above) not in seen:
+            for _ in range(_MOST_DERIVED):
+                above = below.base_type
+                if above is None:
+                    break
                 methods.add(below.derivation or "restriction")
-                seen.add(self._identity(above))
-                if not (above.name or XSD).startswith(XSD):
+                # a type that redefines itself has the name of the one before
+                if self._identity(above) not in seen and not (above.name or XSD).startswith(XSD):
                     found.setdefault(self._identity(above), {})[declared] = frozenset(methods)
+                seen.add(self._identity(above))
                 below = above
         return found
 
@@ -264,7 +270,8 @@ class TypeTable:
         model = _Model(self._element_type)
         particle = model.of(declared.content)
         counted = {} if particle is None else cardinalities(particle)
-        is_open = model.open or open_attributes or getattr(declared, "open_content", None) is not None
+        opened = [getattr(one, "open_content", None) for one in (declared, declared.content)]
+        is_open = model.open or open_attributes or any(one is not None for one in opened)
         return _Content(
             {name: (cardinality, model.children[name]) for name, cardinality in counted.items()},
             attributes,
@@ -460,7 +467,7 @@ def _attribute_type(declared: _XsdType) -> tuple[AttributeType, tuple[str, ...]]
 def _names_above(declared: _XsdType) -> Iterator[str]:
     """The names of a simple type and of those that it is derived from."""
     above: Any = declared
-    for _ in range(100):
+    for _ in range(_MOST_DERIVED):
         if above is None:
             return
         yield above.name or ""

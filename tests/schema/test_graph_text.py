@@ -9,11 +9,82 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from heptox.errors import SchemaError
-from heptox.schema import parse_dtd, parse_graph, parse_schema, write_graph
+from heptox.schema import (
+    Attribute,
+    AttributeType,
+    Cardinality,
+    Child,
+    Element,
+    KeyConstraint,
+    KeyReference,
+    Particle,
+    SchemaGraph,
+    ValueType,
+    parse_dtd,
+    parse_graph,
+    parse_schema,
+    write_graph,
+)
+from heptox.xml import Prefixes
 
 DTD = """<!ELEMENT a (b*, (c | d)?)> <!ELEMENT b (#PCDATA)> <!ELEMENT c EMPTY> <!ELEMENT d (a)>
 <!ATTLIST b k ID #REQUIRED t (u | v) "u" n NMTOKENS #IMPLIED>"""
 GRAPH = parse_dtd(DTD, "a")
+
+
+NAMES = st.sampled_from(["a", "b", "{urn:x}a", "{urn:y}a", "{urn:y}été"])
+TEXTS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), max_size=5)
+CARDINALITIES = st.sampled_from(list(Cardinality))
+VALUE_TYPES = st.sampled_from(list(ValueType))
+PATHS = st.lists(
+    st.lists(st.sampled_from(["a", "//{urn:x}a", "@{urn:y}a", "*", "{urn:x}*"]), max_size=2).map(tuple)
+).map(tuple)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> SchemaGraph:
+    """Random graphs, with several types of one name."""
+    names = draw(st.lists(st.tuples(NAMES, st.sampled_from(["", " of T", " of T 2"])), min_size=1, unique=True))
+    keys = [name + more for name, more in names]
+    elements = {}
+    for (name, more), key in zip(names, keys, strict=True):
+        below = draw(st.lists(st.sampled_from(names), max_size=3, unique_by=lambda one: one[0]))
+        children = tuple(Child(one, draw(CARDINALITIES), one + rest if rest else "") for one, rest in below)
+        parts = tuple(Particle("name", draw(CARDINALITIES), child.name) for child in children)
+        content = Particle(draw(st.sampled_from(["sequence", "choice"])), draw(CARDINALITIES), members=parts)
+        attributes = tuple(
+            Attribute(
+                one, draw(st.sampled_from(list(AttributeType))), draw(CARDINALITIES), draw(st.none() | TEXTS),
+                tuple(draw(st.lists(TEXTS))), draw(st.booleans()), draw(VALUE_TYPES), draw(TEXTS),
+            )
+            for one in draw(st.lists(NAMES, unique=True, max_size=2))
+        )  # fmt: skip
+        elements[key] = Element(
+            name, children, attributes, draw(st.booleans()), content if parts else None, key if more else "",
+            draw(st.booleans()), draw(VALUE_TYPES), tuple(draw(st.lists(TEXTS))), draw(TEXTS),
+        )  # fmt: skip
+    constraints = [
+        (draw(NAMES), draw(st.sampled_from(keys)), draw(PATHS), tuple(draw(st.lists(PATHS, max_size=2))))
+        for _ in range(2)
+    ]
+    return SchemaGraph(
+        draw(st.sampled_from(keys)), elements, None, None,
+        Prefixes.of({"": "urn:x", "p": "urn:y"} if draw(st.booleans()) else {}),
+        (KeyConstraint(*constraints[0], draw(st.booleans())),), (KeyReference(*constraints[1], draw(NAMES)),),
+        tuple(draw(st.lists(st.sampled_from(keys), unique=True))),
+    )  # fmt: skip
+
+
+@given(graphs())
+def test_every_part_of_a_graph_comes_back(graph: SchemaGraph) -> None:
+    again = parse_graph(write_graph(graph))
+    assert again == graph and (again.prefixes, again.roots) == (graph.prefixes, graph.roots)
+    for key, element in graph.elements.items():
+        found = again.elements[key]
+        for name in ("content", "value_type", "values", "documentation"):
+            assert getattr(found, name) == getattr(element, name)
+        for one, other in zip(found.attributes, element.attributes, strict=True):
+            assert (one.value_type, one.documentation) == (other.value_type, other.documentation)
 
 
 def damaged(*path: Any, value: Any) -> str:

@@ -7,7 +7,18 @@ from pathlib import Path
 import pytest
 
 from heptox.errors import HeptoxError
-from heptox.schema import Cardinality, KeyConstraint, KeyReference, SchemaGraph, SchemaTree, ValueType, read_schema
+from heptox.schema import (
+    Cardinality,
+    KeyConstraint,
+    KeyReference,
+    SchemaGraph,
+    SchemaTree,
+    ValueType,
+    by_name,
+    parse_graph,
+    read_schema,
+    write_graph,
+)
 from tests.support.shared import DATA, reads_shared
 
 XS = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
@@ -240,6 +251,8 @@ def test_declarations_of_one_name_and_type_share_an_element_type_and_others_do_n
     assert types == {"a": ["n of a"], "b": ["n of a"], "o": ["n of O"]}
     assert graph.elements["n of O"].value_type is ValueType.INTEGER
     assert SchemaTree(graph).element(("o", "n")).key == "n of O"
+    merged = by_name(graph)
+    assert merged.elements["n"].value_type is ValueType.STRING and merged.roots == ("a",)
 
 
 def test_a_global_element_is_called_by_its_name(tmp_path: Path) -> None:
@@ -271,6 +284,34 @@ def test_identity_constraints_are_keys_and_references(tmp_path: Path) -> None:
     )
     reference = KeyReference("{urn:t}ref", "{urn:t}a", (("{urn:t}c", "{urn:t}r"),), (((),),), "{urn:t}key")
     assert graph.references == (reference,)
+    assert parse_graph(write_graph(graph)) == graph
+
+
+def test_a_type_that_is_redefined_is_the_new_one(tmp_path: Path) -> None:
+    xsd(
+        tmp_path / "b.xsd",
+        """<xs:complexType name="Base"><xs:sequence>
+             <xs:element name="b" type="xs:string"/></xs:sequence></xs:complexType>
+           <xs:complexType name="T"><xs:complexContent>
+             <xs:extension base="t:Base"/></xs:complexContent></xs:complexType>""",
+    )
+    text = """<xs:redefine schemaLocation="b.xsd"><xs:complexType name="T"><xs:complexContent><xs:extension base="t:T">
+      <xs:sequence><xs:element name="c" type="xs:string"/></xs:sequence></xs:extension></xs:complexContent>
+      </xs:complexType></xs:redefine><xs:element name="a"><xs:complexType><xs:sequence>
+      <xs:element name="x" type="t:T"/><xs:element name="y" type="t:Base"/>
+      </xs:sequence></xs:complexType></xs:element>"""
+    graph = read_schema(xsd(tmp_path / "a.xsd", text))
+    assert children(graph, "{urn:t}x") == ["{urn:t}b1", "{urn:t}c1"]
+    assert children(graph, "{urn:t}y") == ["{urn:t}b1", "{urn:t}c?"]
+
+
+def test_open_content_of_xsd_1_1_is_open(tmp_path: Path) -> None:
+    graph = local(
+        tmp_path,
+        """<xs:defaultOpenContent><xs:any/></xs:defaultOpenContent><xs:element name="a"><xs:complexType><xs:sequence>
+             <xs:element name="b" type="xs:int"/></xs:sequence></xs:complexType></xs:element>""",
+    )
+    assert graph.elements["a"].open and not graph.elements["b"].open
 
 
 def test_xsd_1_1_is_read_as_such(tmp_path: Path) -> None:
@@ -356,6 +397,8 @@ def test_files_up_to_two_folders_above_are_read(tmp_path: Path) -> None:
         ("http://example.org/x/none.xsd", "looked for none.xsd beside a.xsd; nothing is fetched: save the file there"),
         ("link.xsd", "link.xsd is a link that leads out of the schema's folder"),
         ("none.xsd", "which is not here (looked for none.xsd beside a.xsd"),
+        ("%00", "a location holds a character that no file has"),
+        ("x" * 1000, "which is not here"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, location: str, said: str) -> None:
