@@ -54,11 +54,12 @@ Processor = xmlschema.XMLSchema10 | xmlschema.XMLSchema11
 
 def known_namespaces() -> dict[str, Path]:
     """The files of namespaces that a schema may import without having one, such as that of ``xml:lang``."""
-    found = {}
-    for namespace, location in FALLBACK_LOCATIONS.items():
-        if isinstance(location, str) and location.startswith("file:"):
-            found[namespace] = Path(url2pathname(location.removeprefix("file://")))
-    return found
+    files = {namespace: one for namespace, one in FALLBACK_LOCATIONS.items() if isinstance(one, str)}
+    return {
+        # up to xmlschema 4.3.0 paths, then addresses
+        namespace: Path(url2pathname(one.removeprefix("file://")) if one.startswith("file:") else one)
+        for namespace, one in files.items()
+    }
 
 
 class _OnlyTheFiles(BaseHandler):
