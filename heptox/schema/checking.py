@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from lxml import etree
 
-from heptox.errors import Fault, Position
+from heptox.errors import Fault, Position, near_names
 from heptox.schema.libxml import compiled
 from heptox.schema.model import SchemaGraph
 from heptox.schema.reading import is_xsd, read_schema, schema_files, start_of
 from heptox.schema.roots import chosen_root
 from heptox.schema.validation import MAXIMUM_FAULTS, other_schema_fault, stream_faults
-from heptox.schema.xsd_files import SchemaFiles
+from heptox.schema.xsd_files import XSD, SchemaFiles
 from heptox.xml import (
     XSI_NAMESPACE,
     Document,
@@ -78,7 +78,7 @@ def document_checker(path: str | os.PathLike[str], root: str | None = None) -> D
     named = None if root is None else read_schema(path, root)
     files = schema_files(path)
     found = compiled(files)
-    return _ByProcessor(files, named) if found is None else _ByLibxml(found, named)
+    return _ByProcessor(files, named) if found is None else _ByLibxml(found, files, named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +96,46 @@ class _ByGraph(DocumentChecker):
 # -- XSDs ------------------------------------------------------------------------------------------------------------
 
 
+def _global_elements(files: SchemaFiles) -> Iterator[str]:
+    """What the roots of documents may be called, and perhaps more: a file without a target namespace has that of each
+    file that includes it."""
+    namespaces = {file.namespace for file in files.files.values()}
+    for file in files.files.values():
+        declared = [*file.root.iterchildren(XSD + "element")]
+        for overriding in file.root.iterchildren(XSD + "override"):
+            declared += overriding.iterchildren(XSD + "element")
+        for child in declared:
+            for namespace in (file.namespace,) if file.namespace else namespaces:
+                yield expanded_name(namespace, child.get("name", ""))
+
+
 class _ByXsd(DocumentChecker):
     """What documents of an XSD have in common; ``named`` has the root that they must have, if any."""
 
-    def __init__(self, named: SchemaGraph | None) -> None:
+    def __init__(self, files: SchemaFiles, named: SchemaGraph | None) -> None:
         self._named = named
+        self._roots = frozenset(_global_elements(files))
 
     def check(self, path: str | os.PathLike[str]) -> DocumentFaults:
         document = parse_document(read_bytes(path), file_name(path), namespaces=True)
         if self._named is not None and (fault := other_schema_fault(document, chosen_root(self._named, None))):
             return DocumentFaults(1, (fault,))
+        if document.root.tag not in self._roots:
+            return DocumentFaults(1, (self._root_fault(document),))
         for element in document.root.iter("*"):
             for name in _LOCATIONS:  # what a document says about its schema is neither read nor checked
                 element.attrib.pop(name, "")
         found = islice(self._faults(document), MOST_COUNTED)
         faults = tuple(islice(found, MAXIMUM_FAULTS))
         return DocumentFaults(len(faults) + sum(1 for _ in found), faults)
+
+    def _root_fault(self, document: Document) -> Fault:
+        written = _prefixes(document).written
+        name = written(str(document.root.tag))
+        near = near_names(name, map(written, self._roots), 3)
+        hint = f"such as {', '.join(near)}" if near else "the document is of another schema"
+        position = Position(line_of(document.root), 1, document.file)
+        return Fault("HX2013", f"the root element is {name}, which the schema does not declare", position, hint=hint)
 
     @abstractmethod
     def _faults(self, document: Document) -> Iterator[Fault]:
@@ -121,8 +145,8 @@ class _ByXsd(DocumentChecker):
 class _ByLibxml(_ByXsd):
     """By libxml2, which knows XSD 1.0."""
 
-    def __init__(self, schema: etree.XMLSchema, named: SchemaGraph | None) -> None:
-        super().__init__(named)
+    def __init__(self, schema: etree.XMLSchema, files: SchemaFiles, named: SchemaGraph | None) -> None:
+        super().__init__(files, named)
         self._schema = schema
 
     def _faults(self, document: Document) -> Iterator[Fault]:
@@ -138,7 +162,7 @@ class _ByProcessor(_ByXsd):
     """By xmlschema, which knows XSD 1.1 too."""
 
     def __init__(self, files: SchemaFiles, named: SchemaGraph | None) -> None:
-        super().__init__(named)
+        super().__init__(files, named)
         from heptox.schema.xsd import processor_of  # loaded only where libxml2 cannot do it
 
         self._processor = processor_of(files)
@@ -161,7 +185,7 @@ def _element_at(root: XmlElement, path: str | None) -> XmlElement | None:
 
 def _fault(document: Document, element: XmlElement | None, message: str, line: int | None) -> Fault:
     """A fault of a document, with the names that it has itself."""
-    prefixes = Prefixes.of({prefix or "": namespace for prefix, namespace in document.root.nsmap.items()})
+    prefixes = _prefixes(document)
     # libxml2 says first of which element it speaks, and so do the path and the line here
     message = _SUBJECT.sub(lambda found: f"attribute {found[1]}: " if found[1] else "", message)
     message = _CLARK.sub(lambda found: prefixes.written(found[0]), " ".join(message.split()))
@@ -170,3 +194,8 @@ def _fault(document: Document, element: XmlElement | None, message: str, line: i
     at = line_of(element) if element is not None else line or 1
     text = f"{path}: {message[:_LONGEST_MESSAGE].rstrip('.')}"
     return Fault("HX2007", text, Position(at, 1, document.file))
+
+
+def _prefixes(document: Document) -> Prefixes:
+    """The prefixes that the root of a document declares."""
+    return Prefixes.of({prefix or "": namespace for prefix, namespace in document.root.nsmap.items()})

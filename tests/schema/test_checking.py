@@ -66,6 +66,14 @@ def test_the_root_may_be_named(tmp_path: Path) -> None:
     assert "HX2013" in checked(schema, '<b xmlns="urn:t">1</b>', "a")[0]
 
 
+@pytest.mark.parametrize("text", [SCHEMA.format(""), NEWER])
+def test_a_document_of_another_schema_is_called_so(tmp_path: Path, text: str) -> None:
+    schema = xsd(tmp_path / "a.xsd", text)
+    said = "1:1: HX2013 the root element is {}, which the schema does not declare ({})"
+    assert checked(schema, "<x/>") == [said.format("x", "the document is of another schema")]
+    assert checked(schema, '<p:A xmlns:p="urn:t"/>') == [said.format("p:A", "such as p:a")]
+
+
 def test_a_dtd_is_checked_too(tmp_path: Path) -> None:
     schema = written(tmp_path / "a.dtd", "<!ELEMENT a (b*)> <!ELEMENT b EMPTY>")
     assert checked(schema, "<a><b/></a>") == []
