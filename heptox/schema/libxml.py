@@ -22,9 +22,10 @@ class _OnlyTheFiles(etree.Resolver):
 
 
 def compiled(files: SchemaFiles) -> etree.XMLSchema | None:
-    """The schema as libxml2 knows it, which is XSD 1.0; ``None`` where it does not take it, or might overlook a part:
-    of several files of one namespace it reads the first that is imported."""
-    if files.is_newer or not files.has_one_file_for_each_import:
+    """The schema as libxml2 knows it, which is XSD 1.0; ``None`` where it does not take it, or would read another one:
+    of several files of one namespace it reads the first that is imported, and all parts, whatever version they are for.
+    """
+    if files.is_newer or files.has_versions or not files.has_one_file_for_each_import:
         return None
     parser = etree.XMLParser(no_network=True, resolve_entities=False)
     parser.resolvers.add(_OnlyTheFiles(files))

@@ -27,7 +27,8 @@ MOST_BYTES: Final = 64 << 20
 """What a schema may come to, with all files that it names."""
 
 XSD: Final = "{http://www.w3.org/2001/XMLSchema}"
-_VERSIONING: Final = "{http://www.w3.org/2007/XMLSchema-versioning}minVersion"
+_VERSIONING: Final = b"http://www.w3.org/2007/XMLSchema-versioning"
+_LEAST_VERSION: Final = f"{{{_VERSIONING.decode()}}}minVersion"
 _NEWER: Final = frozenset(
     XSD + name for name in ("assert", "assertion", "alternative", "override", "openContent", "defaultOpenContent")
 )
@@ -79,9 +80,16 @@ class SchemaFiles:
     def is_newer(self) -> bool:
         """Whether the schema has what only XSD 1.1 has."""
         roots = [file.root for file in self.files.values()]
-        return any(root.get(_VERSIONING, "1.0") > "1.0" for root in roots) or any(
-            next(root.iter(*_NEWER), None) is not None for root in roots
-        )
+        if self.has_versions and any(
+            one.get(_LEAST_VERSION, "1.0") > "1.0" for root in roots for one in root.iter("*")
+        ):
+            return True
+        return any(next(root.iter(*_NEWER), None) is not None for root in roots)
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether some parts may be for some versions of XSD only."""
+        return any(_VERSIONING in file.data for file in self.files.values())
 
     @property
     def has_one_file_for_each_import(self) -> bool:
@@ -107,6 +115,9 @@ def read_schema_files(
     """
     gathering = _Gathering(known)
     main = gathering.main(path, data)
+    if main.namespace == XSD[1:-1]:
+        message = "this is the schema of XML Schema itself, whose types are known anyhow"
+        raise SchemaError(main.fault("HX2030", message, main.root, "read a schema of another namespace"))
     gathering.follow()
     faults = [*gathering.unresolved(), *gathering.faults] or list(_declared_twice(gathering.namespaces))
     if faults:

@@ -314,6 +314,17 @@ def test_open_content_of_xsd_1_1_is_open(tmp_path: Path) -> None:
     assert graph.elements["a"].open and not graph.elements["b"].open
 
 
+@pytest.mark.parametrize(("least", "found"), [("1.1", ["b1"]), ("1.0", ["b1"]), ("1.2", [])])
+def test_parts_for_other_versions_are_left_out(tmp_path: Path, least: str, found: list[str]) -> None:
+    graph = local(
+        tmp_path,
+        f"""<xs:element name="a" xmlns:vc="http://www.w3.org/2007/XMLSchema-versioning"><xs:complexType><xs:sequence>
+              <xs:element name="b" type="xs:int" vc:minVersion="{least}"/>
+              <xs:element name="c" type="xs:int" vc:maxVersion="1.0"/></xs:sequence></xs:complexType></xs:element>""",
+    )
+    assert children(graph, "a") == found
+
+
 def test_xsd_1_1_is_read_as_such(tmp_path: Path) -> None:
     graph = local(
         tmp_path,
@@ -441,6 +452,11 @@ def test_copies_of_a_file_are_one(tmp_path: Path) -> None:
         xsd(tmp_path / f"{name}.xsd", '<xs:element name="o" type="xs:string"/>', namespace="urn:o")
     text = "".join(f'<xs:import namespace="urn:o" schemaLocation="{name}.xsd"/>\n' for name in ("o1", "o2"))
     assert read_schema(xsd(tmp_path / "a.xsd", text + ELEMENT)).root == "{urn:t}a"
+
+
+def test_the_schema_of_xml_schema_is_refused(tmp_path: Path) -> None:
+    path = xsd(tmp_path / "a.xsd", ELEMENT, namespace="http://www.w3.org/2001/XMLSchema")
+    assert faults(path)[0].startswith(f"{path}:1:1: HX2030 this is the schema of XML Schema itself")
 
 
 def test_files_may_include_each_other(tmp_path: Path) -> None:
