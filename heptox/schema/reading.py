@@ -124,7 +124,7 @@ class _Kept:
     def __init__(self, main: Path, root: str | None) -> None:
         self._folder = _folder()
         # what is made of the same files may change from one version to the next
-        named = json.dumps([str(main), root, VERSION, __version__])
+        named = json.dumps([str(main), root, VERSION, __version__, _readers()])
         self._name = hashlib.sha256(named.encode(errors="surrogatepass")).hexdigest()[:32]
 
     def _list(self, folder: Path) -> Path:
@@ -164,6 +164,12 @@ class _Kept:
             for old in sorted(folder.glob("*.files"), key=lambda one: one.stat().st_mtime)[:-_MOST_KEPT]:
                 old.unlink(missing_ok=True)
                 old.with_suffix(".graph").unlink(missing_ok=True)
+
+
+def _readers() -> list[tuple[str, int, int]]:
+    """What tells one state of the modules that read XSDs from another, while somebody works on them."""
+    modules = sorted(Path(__file__).parent.glob("xsd*.py"))
+    return [(one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in modules]
 
 
 def _folder() -> Path | None:
