@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -452,6 +453,18 @@ def test_copies_of_a_file_are_one(tmp_path: Path) -> None:
         xsd(tmp_path / f"{name}.xsd", '<xs:element name="o" type="xs:string"/>', namespace="urn:o")
     text = "".join(f'<xs:import namespace="urn:o" schemaLocation="{name}.xsd"/>\n' for name in ("o1", "o2"))
     assert read_schema(xsd(tmp_path / "a.xsd", text + ELEMENT)).root == "{urn:t}a"
+
+
+def test_the_files_of_a_schema_are_bounded(tmp_path: Path) -> None:
+    for name, more in (("b", "c"), ("c", "d"), ("d", "a")):
+        xsd(tmp_path / f"{name}.xsd", f'<xs:include schemaLocation="{more}.xsd"/>')
+    path = xsd(tmp_path / "a.xsd", '<xs:include schemaLocation="b.xsd"/>' + ELEMENT)
+    assert read_schema(path).root == "{urn:t}a"
+    with mock.patch("heptox.schema.xsd_files.MOST_FILES", 3):
+        xsd(tmp_path / "c.xsd", '<xs:include schemaLocation="d.xsd"/><!-- new -->')
+        assert faults(path) == [f"{tmp_path / 'd.xsd'}: HX2033 the schema has more than 3 files"]
+    with mock.patch("heptox.schema.xsd_files.MOST_BYTES", path.stat().st_size + 9):
+        assert "HX2033 the files of the schema have more than" in faults(path)[0]
 
 
 def test_the_schema_of_xml_schema_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from random import Random
 import xmlschema
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from heptox.errors import HeptoxError
 from heptox.schema import (
     Element,
     SchemaGraph,
@@ -25,10 +27,10 @@ from tests.support.random_schemas import RandomSchema
 SEEDS = st.integers(0, 2**32)
 
 
-def is_schema(text: str) -> bool:
+def is_schema(text: str, *, newer: bool = False) -> bool:
     """Whether the judge takes an XSD: a random one may have two wildcards between which it cannot decide."""
     try:
-        xmlschema.XMLSchema10(text)
+        (xmlschema.XMLSchema11 if newer else xmlschema.XMLSchema10)(text)
     except xmlschema.XMLSchemaException:
         return False
     return True
@@ -114,3 +116,27 @@ def test_the_text_of_a_graph_is_read_as_the_same_graph(seed: int, tmp_path: Path
     assert (again.prefixes, again.roots) == (graph.prefixes, graph.roots)
     assert replace(again, text=graph.text, file=graph.file) == graph
     assert not any(XSI_NAMESPACE in child.name for element in again.elements.values() for child in element.children)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=SEEDS)
+def test_a_damaged_schema_is_read_or_refused(seed: int, tmp_path: Path) -> None:
+    random = Random(seed)
+    text = RandomSchema(random).text()
+    parts = re.findall(r"<[^>]*>|[^<]+", text)
+    place = random.randrange(1, len(parts) - 1)
+    damage = random.choice(["drop", "double", "value"])
+    if damage == "value":
+        values = re.findall(r'"[^"]*"', text)
+        parts[place] = re.sub(r'"[^"]*"', lambda _: random.choice(values), parts[place], count=1)
+    else:
+        parts[place : place + 1] = [] if damage == "drop" else [parts[place]] * 2
+    path = tmp_path / "schema.xsd"
+    path.write_text("".join(parts), encoding="utf-8")
+    try:
+        graph = read_schema(path, "root")
+    except HeptoxError as error:
+        assert all(fault.file or fault.position for fault in error.faults)
+    else:
+        assert is_schema("".join(parts)) or is_schema("".join(parts), newer=True)
+        assert graph.roots
