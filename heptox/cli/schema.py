@@ -125,10 +125,10 @@ class _Notes:
 
     def _of_attribute(self, path: Path) -> Iterator[str]:
         attribute = self.tree.attribute(path)
-        if attribute.type is AttributeType.ENUMERATION:
+        if attribute.type is AttributeType.ENUMERATION and attribute.value_type is ValueType.STRING:
             yield _enumerated(attribute.values)
-        elif attribute.type is AttributeType.CDATA and attribute.value_type is not ValueType.STRING:
-            yield attribute.value_type.value
+        elif attribute.type in (AttributeType.CDATA, AttributeType.ENUMERATION):
+            yield "CDATA" if attribute.value_type is ValueType.STRING else attribute.value_type.value
         else:
             yield attribute.type.value
         if attribute.default is not None:

@@ -16,7 +16,7 @@ from heptox.xml import file_name
 
 def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The schema: FILE.dtd or FILE.xsd.")],
-    documents: Annotated[list[str], typer.Argument(metavar="DOC...", help="The documents.")],
+    documents: Annotated[list[str], typer.Argument(metavar="DOC", help="The documents.")],
     root: Annotated[str | None, typer.Option(metavar="NAME", help="The root element that they must have.")] = None,
     json: Json = False,
 ) -> None:
