@@ -132,6 +132,13 @@ def _skipping() -> Iterator[None]:
         raise
 
 
+@pytest.fixture(autouse=True, scope="session")
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let nothing that tests read be kept in the user's own cache."""
+    with mock.patch.dict("os.environ", {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}):
+        yield
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _unhurried_translation() -> Iterator[None]:
     """What a translation may take in this process is bounded so that it ends, not by how fast the machine is."""

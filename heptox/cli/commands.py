@@ -28,7 +28,7 @@ class CommandEntry:
 
 
 GROUPS: Final[dict[str, str]] = {
-    "schema": "Schemas: what a DTD says, and schemas for documents that have none.",
+    "schema": "Schemas: what a DTD or an XSD says, and schemas for documents that have none.",
     "map": "Mappings: arrows, the rules inferred from them, and exchange.",
     "subscription": "Subscriptions: what a peer tells of the documents that are published at it.",
     "feed": "Feeds: what other peers publish, and where documents go.",
@@ -38,10 +38,11 @@ GROUPS: Final[dict[str, str]] = {
 
 COMMANDS: Final[dict[str, CommandEntry]] = {
     "demo": CommandEntry("heptox.cli.demo:demo", "Start three hospitals as peers, ask them three questions, live."),
-    "schema show": CommandEntry("heptox.cli.schema:show", "Show the tree of a DTD, or its groups."),
     "schema infer": CommandEntry(
         "heptox.cli.inferring:infer", "Infer a schema that all given documents are valid for."
     ),
+    "schema show": CommandEntry("heptox.cli.schema:show", "Show the tree of a schema, or its groups."),
+    "schema check": CommandEntry("heptox.cli.schema_checking:check", "Check whether documents are valid for a schema."),
     "map check": CommandEntry("heptox.cli.mapping:check", "Check a mapping; every fault is reported in one run."),
     "map show": CommandEntry("heptox.cli.mapping:show", "Print a mapping as rules, which can be edited and loaded."),
     "map apply": CommandEntry("heptox.cli.mapping:apply", "Print the document that a mapping makes of a document."),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Annotated
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -13,42 +13,58 @@ from rich.tree import Tree
 
 from heptox.cli.inputs import Json
 from heptox.cli.output import on_terminal, print_json, print_result
+from heptox.errors import Fault, SchemaError
 from heptox.schema import (
     TEXT,
     AttributeType,
     Cardinality,
     Path,
     SchemaTree,
+    ValueType,
     alike_boxes,
     document_dtd,
     groups as groups_of,
-    id_paths,
     inferred_references,
-    read_dtd,
+    read_schema,
 )
 from heptox.xml import read_document
 
 
 def show(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="FILE.dtd, FILE.xml that holds its DTD, or - for a DTD.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="FILE.dtd, FILE.xsd, FILE.xml that holds its DTD, or - for a schema.")
+    ],
     root: Annotated[str | None, typer.Option(metavar="NAME", help="The root element type.")] = None,
     groups: Annotated[bool, typer.Option("--groups", help="Show the groups instead of the tree.")] = False,
+    depth: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Levels below the root that are shown; else all.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Show the tree of a DTD, or its groups.
+    """Show the tree of a schema, or its groups.
 
-    A document, FILE.xml, is shown by the DTD that it holds in its DOCTYPE.
+    A document, FILE.xml, is shown by the DTD that it holds in its DOCTYPE. What an XSD imports is read beside it, and
+    names have the prefixes that it declares.
 
     The tree names each element and attribute with its cardinality (none: one; ? at most one; * any number; + at least
-    one) and its kind; a recursive element type is unfolded once. A group is a unit of information: what can be bound
-    together without multiplying each other. Repeating siblings of the same content share a group, as if in a box.
+    one) and its kind; a recursive element type is unfolded once. Of a large schema, --depth shows the first levels. A
+    group is a unit of information: what can be bound together without multiplying each other. Repeating siblings of the
+    same content share a group, as if in a box.
     """
-    graph = document_dtd(read_document(file), root) if file.endswith(".xml") else read_dtd(file, root)
+    graph = document_dtd(read_document(file), root) if file.endswith(".xml") else read_schema(file, root)
     tree = SchemaTree(graph)
     if groups:
         _show_groups(tree, json)
     else:
-        _show_tree(tree, json)
+        try:
+            _show_tree(tree, depth, json)
+        except SchemaError as error:
+            raise SchemaError(map(_advised, error.faults)) from None
+
+
+def _advised(fault: Fault) -> Fault:
+    """A fault with what to do about it: a tree that is too large can be shown in part."""
+    return replace(fault, hint="show its first levels, as with --depth 3") if fault.code == "HX2012" else fault
 
 
 def _show_groups(tree: SchemaTree, json: bool) -> None:
@@ -70,8 +86,8 @@ class Node:
     children: tuple[Node, ...] = ()
 
 
-def _show_tree(tree: SchemaTree, json: bool) -> None:
-    node = _node(tree, (), _Notes(tree), set())
+def _show_tree(tree: SchemaTree, depth: int | None, json: bool) -> None:
+    node = _node(tree, (), _Notes(tree, whole=depth is None), set(), depth)
     if json:
         print_json(asdict(node))
     elif on_terminal():
@@ -84,10 +100,10 @@ def _show_tree(tree: SchemaTree, json: bool) -> None:
 class _Notes:
     """What is said about a node beside its name and cardinality."""
 
-    def __init__(self, tree: SchemaTree) -> None:
+    def __init__(self, tree: SchemaTree, *, whole: bool) -> None:
+        """What an ``IDREF`` refers to is known only where the ``whole`` tree may be looked at."""
         self.tree = tree
-        self.references = {found.source: found.target for found in inferred_references(tree)}
-        self.keys = frozenset(id_paths(tree))
+        self.references = {found.source: found.target for found in inferred_references(tree)} if whole else {}
 
     def of(self, path: Path, unfolded: bool) -> Iterator[str]:
         if not self.tree.is_element(path):
@@ -99,36 +115,54 @@ class _Notes:
         if element.mixed:
             yield "mixed"
         elif element.text:
-            yield "text"
-        elif not element.children:
+            yield element.value_type.value if element.value_type is not ValueType.STRING else "text"
+        elif not element.children and not element.open:
             yield "empty"
+        if element.values:
+            yield _enumerated(element.values)
+        if element.open:
+            yield "open"
 
     def _of_attribute(self, path: Path) -> Iterator[str]:
         attribute = self.tree.attribute(path)
-        if attribute.type is AttributeType.ENUMERATION:
-            yield " | ".join(attribute.values)
+        if attribute.type is AttributeType.ENUMERATION and attribute.value_type is ValueType.STRING:
+            yield _enumerated(attribute.values)
+        elif attribute.type in (AttributeType.CDATA, AttributeType.ENUMERATION):
+            yield "CDATA" if attribute.value_type is ValueType.STRING else attribute.value_type.value
         else:
             yield attribute.type.value
         if attribute.default is not None:
-            yield f'default "{attribute.default}"'
-        if path in self.keys:
+            yield f'{"fixed" if attribute.fixed else "default"} "{attribute.default}"'
+        if attribute.type is AttributeType.ID:
             yield "key"
         if path in self.references:
-            yield f"refers to {'/'.join(self.references[path])}"
+            yield f"refers to {self.tree.graph.prefixes.path(self.references[path])}"
 
 
-def _node(tree: SchemaTree, path: Path, notes: _Notes, unfolded: set[str]) -> Node:
-    """The node at ``path``; recursive element types are unfolded where they come first, and so stay finite."""
+_MOST_VALUES: Final = 6
+
+
+def _enumerated(values: tuple[str, ...]) -> str:
+    """The values of an enumeration, of very many the first."""
+    more = len(values) - _MOST_VALUES
+    return " | ".join(values) if more <= 1 else f"{' | '.join(values[:_MOST_VALUES])} | {more} others"
+
+
+def _node(tree: SchemaTree, path: Path, notes: _Notes, unfolded: set[str], depth: int | None) -> Node:
+    """The node at ``path`` with ``depth`` levels below it; recursive element types are unfolded where they come first,
+    and so stay finite."""
     element = tree.element(path) if tree.is_element(path) else None
     again = element is not None and element.key in unfolded
     if element is not None and tree.is_recursive(path):
         unfolded.add(element.key)
     cardinality = tree.edge(path)
+    below = () if again or depth == 0 else tree.children(path)
+    deeper = None if depth is None else depth - 1
     return Node(
-        name=path[-1] if path else tree.root,
+        name=tree.graph.prefixes.step(path[-1] if path else tree.root),
         cardinality=cardinality.value,
         notes=tuple(notes.of(path, not again)),
-        children=() if again else tuple(_node(tree, child, notes, unfolded) for child in tree.children(path)),
+        children=tuple(_node(tree, child, notes, unfolded, deeper) for child in below),
     )
 
 

@@ -1,5 +1,8 @@
 """Schemas: the graph of element types, and the tree of paths that all else speaks in (``semantics.md`` 1 to 3)."""
 
+from typing import TYPE_CHECKING
+
+from heptox.doors import later
 from heptox.schema.dtd import (
     document_dtd,
     parse_dtd,
@@ -8,10 +11,24 @@ from heptox.schema.dtd import (
     root_candidates,
 )
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
+from heptox.schema.graph_text import parse_graph, write_graph
 from heptox.schema.groups import Group, alike_boxes, groups
 from heptox.schema.inference import Leaf, extend_dtd, extend_xsd, infer_dtd, infer_xsd, keys_and_references
 from heptox.schema.merging import by_name
-from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph, tokens
+from heptox.schema.model import (
+    Attribute,
+    AttributeType,
+    Cardinality,
+    Child,
+    Element,
+    KeyConstraint,
+    KeyReference,
+    Particle,
+    SchemaGraph,
+    ValueType,
+    tokens,
+)
+from heptox.schema.reading import parse_schema, read_schema
 from heptox.schema.references import id_paths, idref_paths, inferred_references
 from heptox.schema.steps import axis_matches
 from heptox.schema.tree import ANYWHERE, TEXT, WILDCARD, Axis, Box, Match, Path, SchemaTree
@@ -28,6 +45,9 @@ from heptox.schema.validation import (
     validity_faults,
 )
 
+if TYPE_CHECKING:
+    from heptox.schema.checking import DocumentChecker, DocumentFaults, document_checker
+
 __all__ = [
     "ANYWHERE",
     "SAMPLE_VALUES",
@@ -39,9 +59,13 @@ __all__ = [
     "Box",
     "Cardinality",
     "Child",
+    "DocumentChecker",
+    "DocumentFaults",
     "EdgeValidator",
     "Element",
     "Group",
+    "KeyConstraint",
+    "KeyReference",
     "Leaf",
     "LeafValues",
     "Match",
@@ -50,6 +74,7 @@ __all__ = [
     "SchemaGraph",
     "SchemaTree",
     "Validator",
+    "ValueType",
     "alike_boxes",
     "amend",
     "amended_types",
@@ -57,6 +82,7 @@ __all__ = [
     "axis_matches",
     "by_name",
     "conform",
+    "document_checker",
     "document_dtd",
     "extend_dtd",
     "extend_xsd",
@@ -71,10 +97,16 @@ __all__ = [
     "other_schema_fault",
     "parse_dtd",
     "parse_dtd_roots",
+    "parse_graph",
+    "parse_schema",
     "random_document",
     "read_dtd",
+    "read_schema",
     "root_candidates",
     "stream_faults",
     "tokens",
     "validity_faults",
+    "write_graph",
 ]
+
+__getattr__ = later(__name__, {"checking": ("DocumentChecker", "DocumentFaults", "document_checker")})

@@ -1,4 +1,4 @@
-"""Random documents that are valid for a DTD.
+"""Random documents that are valid for a DTD, and for an XSD as far as a schema graph knows it.
 
 Small value domains make joins and equalities hit: each document draws its values from a handful that it picks from the
 pool. Optional parts are there or not, repeated ones stand up to ``repeats`` times.
@@ -13,9 +13,9 @@ from itertools import count
 from random import Random
 from typing import Final, TypeAlias
 
-from heptox.schema.model import Attribute, AttributeType, Cardinality, Element, Particle, SchemaGraph
+from heptox.schema.model import Attribute, AttributeType, Cardinality, Element, Particle, SchemaGraph, ValueType
 from heptox.schema.tree import Path
-from heptox.xml import escaped_value
+from heptox.xml import XML_NAMESPACE, XSI_NAMESPACE, escaped_value
 
 LeafValues: TypeAlias = Mapping[Path | str, Sequence[str]]
 """Values for leaves, by path (``("Patient", "@ID")``) or by name wherever it stands (``"Date"``, ``"@year"``)."""
@@ -27,6 +27,34 @@ SAMPLE_VALUES: Final = (
 """Where values come from unless the caller says otherwise; names of the schema's elements are added."""
 
 _TOKENS: Final = ("t1", "t2", "a-b", "_x0041_", "12")
+
+_INSTANCE: Final = frozenset(f"{{{XSI_NAMESPACE}}}{name}" for name in ("type", "nil"))
+"""What is not written: which types there are, a graph does not say, and nothing has to be nil."""
+
+_LANGUAGE: Final = f"{{{XML_NAMESPACE}}}lang"
+_LANGUAGES: Final = ("en", "fr-CA")
+
+_TYPED: Final = {
+    ValueType.DECIMAL: ("0", "1.5", "-2.25", "10"),
+    ValueType.INTEGER: ("1", "2", "10"),
+    ValueType.DOUBLE: ("1", "1.5e2", "0.25"),
+    ValueType.BOOLEAN: ("true", "false"),
+    ValueType.DATE: ("2003-12-25", "2024-02-29"),
+    ValueType.DATE_TIME: ("2003-12-25T10:00:00", "2024-02-29T23:59:59Z"),
+    ValueType.TIME: ("10:00:00", "23:59:59"),
+    ValueType.DURATION: ("P1D", "PT2H"),
+    ValueType.YEAR: ("2003", "2024"),
+    ValueType.YEAR_MONTH: ("2003-12",),
+    ValueType.MONTH: ("--12",),
+    ValueType.MONTH_DAY: ("--12-25",),
+    ValueType.DAY: ("---25",),
+    ValueType.URI: ("urn:a", "b/c"),
+    ValueType.NAME: ("xml:lang",),
+    ValueType.HEX_BINARY: ("0aff",),
+    ValueType.BASE64_BINARY: ("AAAA",),
+    ValueType.LIST: ("1", "2 1"),
+}
+"""Values of the types that not every text is."""
 MOST_MADE: Final = 20_000
 """Elements that are made of what must be there, at most: eleven levels of eight each would be billions."""
 
@@ -41,7 +69,8 @@ def random_document(
     values: LeafValues | None = None,
     pool: Sequence[str] = SAMPLE_VALUES,
 ) -> str:
-    """A random document that is valid for a schema, without DOCTYPE.
+    """A random document that is valid for a schema, without DOCTYPE. Of an XSD, a graph knows neither facets of values
+    but enumerations, nor numbers of occurrences but none, one and many, nor which type an ``xsi:type`` names.
 
     Beyond about ``elements`` elements, or ``depth`` levels, only what must be there is added. IDs are unique,
     references point to an ID of the document; where it has none, what requires a reference is left out. Attributes with
@@ -74,6 +103,9 @@ class _Plan:
             raise ValueError(f"no document of {graph.root} is finite")
         without_ids = _least_heights(graph, frozenset(filter(self._refers, graph.elements)))
         self.referring = frozenset(name for name, height in without_ids.items() if math.isinf(height))
+        elements = graph.elements.values()
+        attributes = (attribute.name for element in elements for attribute in element.attributes)
+        self.prefixes = graph.prefixes.covering((element.name for element in elements), attributes=attributes)
 
     _latest: tuple[SchemaGraph, _Plan] | None = None
 
@@ -98,17 +130,32 @@ def _least_heights(graph: SchemaGraph, banned: frozenset[str]) -> dict[str, floa
     changed = True
     while changed:
         changed = False
-        for name, element in graph.elements.items():
+        for key, element in graph.elements.items():
             entity = any(a.type in _UNWRITABLE and a.cardinality.required for a in element.attributes)
-            height = math.inf if name in banned or entity else 1 + _least_height(element, heights)
-            if height < heights[name]:
-                heights[name] = height
+            height = math.inf if key in banned or entity else 1 + _least_height(element, heights)
+            if height < heights[key]:
+                heights[key] = height
                 changed = True
     return heights
 
 
 def _least_height(element: Element, heights: Mapping[str, float]) -> float:
-    return 0 if element.text or element.content is None else _height(element.content, heights)
+    if element.content is None or _is_free(element):
+        return 0
+    return _height(element.content, _of_children(element, heights))
+
+
+def _of_children(element: Element, heights: Mapping[str, float]) -> dict[str, float]:
+    """The least heights of the children of an element, by their names."""
+    return {child.name: heights[child.key] for child in element.children}
+
+
+def _is_free(element: Element) -> bool:
+    """Whether text and children may stand in any order: all mixed content of a DTD, and perhaps of an XSD."""
+    content = element.content
+    return element.text and (
+        content is None or (content.occurrence == Cardinality.MANY and all(m.kind == "name" for m in content.members))
+    )
 
 
 def _height(particle: Particle, heights: Mapping[str, float]) -> float:
@@ -149,10 +196,16 @@ class _Writer:
         self.random = random
         self.repeats, self.elements, self.depth = sizes
         self.values = values
+        self.root_name = plan.graph.elements[plan.graph.root].name
         self.heights = {**plan.heights, **dict.fromkeys(banned, math.inf)}
         names = list(plan.graph.elements)
         candidates = [*pool, *random.sample(names, min(2, len(names)))] if pool is SAMPLE_VALUES else list(pool)
         self.pool = random.sample(candidates, min(5, len(candidates)))
+        self.prefixes = plan.prefixes
+        self.declarations = "".join(
+            f' xmlns{":" * bool(prefix)}{prefix}="{escaped_value(namespace)}"'
+            for prefix, namespace in self.prefixes.bound
+        )
         self.parts: list[str | _Reference] = []
         self.ids: list[str] = []
         self.count = 0
@@ -168,31 +221,38 @@ class _Writer:
         if not self.ids:
             return ""
         targets = [self.random.choice(self.ids) for _ in range(self.random.randint(1, 2) if reference.several else 1)]
-        return f' {reference.name}="{" ".join(targets)}"'
+        return f' {self.prefixes.written(reference.name, attribute=True)}="{" ".join(targets)}"'
 
-    def element(self, name: str, path: Path) -> None:
+    def element(self, key: str, path: Path) -> None:
         self.count += 1
         if self.count > MOST_MADE + self.elements:
             raise ValueError(f"no document of {self.plan.graph.root} has fewer than {MOST_MADE:,} elements, about")
-        element = self.plan.graph.elements[name]
-        self.parts.append(f"<{name}")
+        element = self.plan.graph.elements[key]
+        name = self.prefixes.written(element.name)
+        self.parts.append(f"<{name}{'' if path else self.declarations}")
         for attribute in element.attributes:
-            self.attribute(attribute, (*path, f"@{attribute.name}"))
+            if attribute.name not in _INSTANCE:
+                self.attribute(attribute, (*path, f"@{attribute.name}"))
         self.parts.append(">")
         if element.mixed:
             self.mixed(element, path)
         elif element.text:
-            self.parts.append(escaped_value(self.value(path)))
+            self.parts.append(escaped_value(self.text_value(element, path)))
         elif element.content is not None:
-            self.content(element.content, path)
+            self.content(element.content, path, element)
         self.parts.append(f"</{name}>")
 
     def mixed(self, element: Element, path: Path) -> None:
-        names = [child.name for child in element.children if not math.isinf(self.heights[child.name])]
-        for _ in range(self.times(path) if names else 0):
+        if not _is_free(element) and element.content is not None:
             self.text_piece(path)
-            name = self.random.choice(names)
-            self.element(name, (*path, name))
+            self.content(element.content, path, element)
+            self.text_piece(path)
+            return
+        children = [child for child in element.children if not math.isinf(self.heights[child.key])]
+        for _ in range(self.times(path) if children else 0):
+            self.text_piece(path)
+            child = self.random.choice(children)
+            self.element(child.key, (*path, child.name))
         self.text_piece(path)
 
     def text_piece(self, path: Path) -> None:
@@ -209,29 +269,31 @@ class _Writer:
         """How often something optional that repeats stands at ``path``."""
         return 0 if self.exhausted or len(path) >= self.depth else self.random.randint(0, self.repeats)
 
-    def content(self, particle: Particle, path: Path) -> None:
+    def content(self, particle: Particle, path: Path, of: Element) -> None:
         least = 1 if particle.occurrence.required else 0
         times = least
-        if math.isinf(_height_once(particle, self.heights)):
+        if math.isinf(_height_once(particle, _of_children(of, self.heights))):
             times = 0
         elif particle.occurrence.repeats:
             times = max(least, self.times(path))
         elif particle.occurrence == Cardinality.OPTIONAL:
             times = min(1, self.times(path))
         for _ in range(times):
-            self.once(particle, path)
+            self.once(particle, path, of)
 
-    def once(self, particle: Particle, path: Path) -> None:
+    def once(self, particle: Particle, path: Path, of: Element) -> None:
         if particle.kind == "name":
-            self.element(particle.name, (*path, particle.name))
+            key = next(child.key for child in of.children if child.name == particle.name)
+            self.element(key, (*path, particle.name))
         elif particle.kind == "sequence":
             for member in particle.members:
-                self.content(member, path)
+                self.content(member, path, of)
         else:
-            self.content(self.chosen(particle.members, path), path)
+            self.content(self.chosen(particle.members, path, of), path, of)
 
-    def chosen(self, members: Sequence[Particle], path: Path) -> Particle:
-        heights = [_height(member, self.heights) for member in members]
+    def chosen(self, members: Sequence[Particle], path: Path, of: Element) -> Particle:
+        known = _of_children(of, self.heights)
+        heights = [_height(member, known) for member in members]
         if self.exhausted or len(path) >= self.depth:
             return members[heights.index(min(heights))]
         return self.random.choice([m for m, height in zip(members, heights, strict=True) if not math.isinf(height)])
@@ -245,7 +307,8 @@ class _Writer:
         if attribute.type in (AttributeType.IDREF, AttributeType.IDREFS):
             self.parts.append(_Reference(attribute.name, attribute.type == AttributeType.IDREFS, required))
         else:
-            self.parts.append(f' {attribute.name}="{escaped_value(self.attribute_value(attribute, path))}"')
+            name = self.prefixes.written(attribute.name, attribute=True)
+            self.parts.append(f' {name}="{escaped_value(self.attribute_value(attribute, path))}"')
 
     def attribute_value(self, attribute: Attribute, path: Path) -> str:
         if attribute.fixed:
@@ -256,7 +319,19 @@ class _Writer:
             return self.identifier(path)
         if attribute.type in (AttributeType.NMTOKEN, AttributeType.NMTOKENS):
             return self.random.choice(self.offered(path) or _TOKENS)
-        return self.value(path)
+        if attribute.name == _LANGUAGE:
+            return self.random.choice(self.offered(path) or _LANGUAGES)
+        return self.typed_value(attribute.value_type, path)
+
+    def text_value(self, element: Element, path: Path) -> str:
+        if element.values:
+            return self.random.choice(element.values)
+        return self.typed_value(element.value_type, path)
+
+    def typed_value(self, kind: ValueType, path: Path) -> str:
+        """A value of a type, of one that any text is as one that the caller wants."""
+        typed = _TYPED.get(kind)
+        return self.value(path) if typed is None else self.random.choice(self.offered(path) or typed)
 
     def identifier(self, path: Path) -> str:
         free = [value for value in self.offered(path) if value not in self.ids]
@@ -269,4 +344,4 @@ class _Writer:
 
     def offered(self, path: Path) -> Sequence[str]:
         """The values that the caller wants at a leaf."""
-        return self.values.get(path) or self.values.get(path[-1] if path else self.plan.graph.root) or ()
+        return self.values.get(path) or self.values.get(path[-1] if path else self.root_name) or ()

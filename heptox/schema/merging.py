@@ -12,7 +12,7 @@ def by_name(graph: SchemaGraph) -> SchemaGraph:
     """The graph in which element types of one name are one, weakened to what holds for all of them.
 
     Itself, where each name has one type; each document that is valid for a graph is valid for this one as well, as far
-    as edges, attributes and texts go. Content models are not known where types differ.
+    as edges, attributes and texts go. Content models are not known where types differ, nor which keys hold.
 
     >>> text = Element("b", text=True, type="b of a")
     >>> graph = SchemaGraph("a", {
@@ -27,7 +27,9 @@ def by_name(graph: SchemaGraph) -> SchemaGraph:
     if all(element.key == name and len(several) == 1 for name, several in named.items() for element in several):
         return graph
     elements = {name: _merged(name, several) for name, several in named.items()}
-    return replace(graph, root=graph.elements[graph.root].name, elements=elements)
+    roots = tuple(dict.fromkeys(graph.elements[root].name for root in graph.roots))
+    root = graph.elements[graph.root].name
+    return replace(graph, root=root, elements=elements, keys=(), references=(), roots=roots)
 
 
 def _merged(name: str, several: Sequence[Element]) -> Element:
@@ -37,11 +39,11 @@ def _merged(name: str, several: Sequence[Element]) -> Element:
     return Element(
         name,
         tuple(
-            Child(child, _weakest([each.get(child, Cardinality.OPTIONAL) for each in children]))
+            Child(child, weakest([each.get(child, Cardinality.OPTIONAL) for each in children]))
             for child in dict.fromkeys(child for each in children for child in each)
         ),
         tuple(
-            _merged_attribute([each[one] for each in attributes if one in each], len(several))
+            merged_attribute([each[one] for each in attributes if one in each], len(several))
             for one in dict.fromkeys(one for each in attributes for one in each)
         ),
         any(element.text for element in several),
@@ -50,7 +52,12 @@ def _merged(name: str, several: Sequence[Element]) -> Element:
     )
 
 
-def _weakest(several: Iterable[Cardinality]) -> Cardinality:
+def weakest(several: Iterable[Cardinality]) -> Cardinality:
+    """What holds for all of several cardinalities.
+
+    >>> str(weakest([Cardinality.ONE, Cardinality.MANY]))
+    '*'
+    """
     found = list(several)
     required, repeats = all(each.required for each in found), any(each.repeats for each in found)
     if repeats:
@@ -58,7 +65,8 @@ def _weakest(several: Iterable[Cardinality]) -> Cardinality:
     return Cardinality.ONE if required else Cardinality.OPTIONAL
 
 
-def _merged_attribute(several: Sequence[Attribute], of: int) -> Attribute:
+def merged_attribute(several: Sequence[Attribute], of: int) -> Attribute:
+    """An attribute as it is in all ``of`` element types, of which these have it."""
     first = several[0]
     if len(several) == of and all(each == first for each in several):
         return first

@@ -44,6 +44,31 @@ class AttributeType(StrEnum):
     NOTATION = "NOTATION"
 
 
+class ValueType(StrEnum):
+    """What the values of a leaf are, as an XSD says it; a DTD has strings only."""
+
+    STRING = "string"
+    DECIMAL = "decimal"
+    INTEGER = "integer"
+    DOUBLE = "double"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    DATE_TIME = "dateTime"
+    TIME = "time"
+    DURATION = "duration"
+    YEAR = "gYear"
+    YEAR_MONTH = "gYearMonth"
+    MONTH = "gMonth"
+    MONTH_DAY = "gMonthDay"
+    DAY = "gDay"
+    URI = "anyURI"
+    NAME = "QName"
+    HEX_BINARY = "hexBinary"
+    BASE64_BINARY = "base64Binary"
+    LIST = "list"
+    UNION = "union"
+
+
 def tokens(value: str) -> str:
     """The value of an attribute that is no ``CDATA``: without surplus white space.
 
@@ -58,7 +83,8 @@ class Attribute:
     """An attribute of an element type; ``cardinality`` is ``1`` when required or defaulted, else ``?``.
 
     ``values`` are those that an enumeration allows, or the unparsed entities that there are for an attribute that names
-    some; ``fixed`` says that the default is the only value.
+    some; ``fixed`` says that the default is the only value. ``value_type`` and ``documentation`` take no part in
+    comparisons.
     """
 
     name: str
@@ -67,6 +93,8 @@ class Attribute:
     default: str | None = None
     values: tuple[str, ...] = ()
     fixed: bool = False
+    value_type: ValueType = field(default=ValueType.STRING, compare=False)
+    documentation: str = field(default="", compare=False, repr=False)
 
     def normalised(self, value: str) -> str:
         """A value as a parser gives it that knows the type: its tokens, unless that is ``CDATA``."""
@@ -112,7 +140,8 @@ class Element:
     ``content`` is the content model of the children that the edges summarise, ``None`` when it is not known; it says
     what a valid document looks like and takes no part in comparisons. ``type`` is what the graph calls the element type
     where that is not its name. Where content is ``open``, anything else may stand there as well, known to the schema or
-    not.
+    not. ``value_type`` is what the text is, ``values`` are the only ones where there are some; these and
+    ``documentation`` take no part in comparisons either.
     """
 
     name: str
@@ -122,6 +151,9 @@ class Element:
     content: Particle | None = field(default=None, compare=False, repr=False)
     type: str = ""
     open: bool = False
+    value_type: ValueType = field(default=ValueType.STRING, compare=False)
+    values: tuple[str, ...] = field(default=(), compare=False)
+    documentation: str = field(default="", compare=False, repr=False)
 
     @property
     def key(self) -> str:
@@ -140,11 +172,42 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyConstraint:
+    """What identifies elements of an XSD: ``xs:key``, or ``xs:unique``, where fields may be absent.
+
+    It holds in each element of the type that the graph calls ``element``: the elements that one of the paths
+    ``selectors`` leads to from there have each field once, and no two of them have the same values there. A field is
+    reached from them by any of its paths. The steps of paths are those of schema trees: names, ``*``, ``@name``;
+    ``//name`` and ``//*`` stand for any depth. The empty path is the element itself.
+    """
+
+    name: str
+    element: str
+    selectors: tuple[tuple[str, ...], ...]
+    fields: tuple[tuple[tuple[str, ...], ...], ...]
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class KeyReference:
+    """What refers to others in an XSD, ``xs:keyref``: the fields have values that the fields of the key called ``key``
+    have. Paths are as in :class:`KeyConstraint`."""
+
+    name: str
+    element: str
+    selectors: tuple[tuple[str, ...], ...]
+    fields: tuple[tuple[tuple[str, ...], ...], ...]
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaGraph:
     """A schema: its root element type and all declared element types, by name, or by what else it calls them.
 
-    ``file`` is where it was read from, for messages; ``text`` is the schema itself; ``prefixes`` are those that texts
-    use for its names. None of these takes part in comparisons.
+    ``keys`` and ``references`` are the identity constraints of an XSD. ``file`` is where the schema was read from, for
+    messages; ``text`` is the schema itself; ``prefixes`` are those that texts use for its names; ``roots`` are the
+    element types that may be chosen as root, all of them where there are none. None of these four takes part in
+    comparisons.
     """
 
     root: str
@@ -152,6 +215,9 @@ class SchemaGraph:
     file: str | None = field(default=None, compare=False)
     text: str | None = field(default=None, compare=False, repr=False)
     prefixes: Prefixes = field(default=NO_PREFIXES, compare=False)
+    keys: tuple[KeyConstraint, ...] = ()
+    references: tuple[KeyReference, ...] = ()
+    roots: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.root not in self.elements:

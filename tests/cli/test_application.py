@@ -19,7 +19,7 @@ from tests.peer.daemons import DEADLINE
 
 ENGINES = {"duckdb", "pyarrow", "pyspark"}
 NETWORK = {"fastapi", "hypercorn", "libp2p", "trio"}
-HEAVY = ENGINES | NETWORK | {"httpx", "lark", "lxml", "rapidfuzz", "rich"}
+HEAVY = ENGINES | NETWORK | {"httpx", "lark", "lxml", "rapidfuzz", "rich", "xmlschema"}
 
 
 def heptox(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:

@@ -143,3 +143,57 @@ def test_a_document_is_shown_by_the_dtd_that_it_holds(tmp_path: Path) -> None:
     document = tmp_path / "list.xml"
     document.write_text("<!DOCTYPE list [<!ELEMENT list (item*)> <!ELEMENT item (#PCDATA)>]><list/>")
     assert heptox_ended("schema", "show", document).out == "list\n  item*  text\n"
+
+
+SCHEMA = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:t="urn:t" targetNamespace="urn:t"
+  elementFormDefault="qualified">
+<xs:element name="list"><xs:complexType><xs:sequence>
+  <xs:element name="item" maxOccurs="unbounded" type="t:Item"/></xs:sequence></xs:complexType></xs:element>
+<xs:complexType name="Item"><xs:sequence>
+  <xs:element name="price" type="xs:decimal"/>
+  <xs:element name="size" minOccurs="0"><xs:simpleType><xs:restriction base="xs:token"><xs:enumeration value="S"/>
+    <xs:enumeration value="L"/></xs:restriction></xs:simpleType></xs:element>
+  <xs:element name="item" type="t:Item" minOccurs="0"/>
+  <xs:any namespace="##other" minOccurs="0"/></xs:sequence>
+  <xs:attribute name="made" type="xs:date" use="required"/>
+  <xs:attribute name="kind" default="x"><xs:simpleType><xs:restriction base="xs:string"><xs:enumeration value="x"/>
+    <xs:enumeration value="y"/></xs:restriction></xs:simpleType></xs:attribute>
+</xs:complexType>
+</xs:schema>"""
+
+
+def test_the_tree_of_an_xsd_has_types_and_prefixes(tmp_path: Path) -> None:
+    path = tmp_path / "a.xsd"
+    path.write_text(SCHEMA, encoding="utf-8")
+    ended = heptox_ended("schema", "show", path)
+    assert (ended.code, ended.err) == (0, "")
+    assert (
+        ended.out
+        == """\
+list
+  item+  recursive, open
+    @made  date
+    @kind  x | y, default "x"
+    price  decimal
+    size?  text, S | L
+    item?  recursive, as above, open
+"""
+    )
+    ended = heptox_ended("schema", "show", path, "--depth", "1")
+    assert ended.out == "list\n  item+  recursive, open\n"
+    assert heptox_ended("schema", "show", path, "--root", "t:none").code == 1
+
+
+def test_documents_are_checked(tmp_path: Path) -> None:
+    schema, good, bad = tmp_path / "a.xsd", tmp_path / "good.xml", tmp_path / "bad.xml"
+    schema.write_text(SCHEMA, encoding="utf-8")
+    good.write_text('<list xmlns="urn:t"><item made="2024-01-01"><price>1</price></item></list>', encoding="utf-8")
+    bad.write_text('<list xmlns="urn:t">\n<item><price>one</price></item></list>', encoding="utf-8")
+    ended = heptox_ended("schema", "check", schema, good)
+    assert (ended.code, ended.out, ended.err) == (0, f"{schema}: 1 document is valid\n", "")
+    ended = heptox_ended("schema", "check", schema, good, bad, tmp_path / "none.xml")
+    assert (ended.code, ended.out) == (1, f"{schema}: 1 document is valid, 2 are not\n")
+    lines = ended.err.splitlines()
+    assert len(lines) == 3 and lines[0].startswith(f"{bad}:2:1: HX2007 /list/item: ") and "HX1001" in lines[2]
+    found = json.loads(heptox_ended("schema", "check", schema, good, bad, "--json").out)
+    assert (found["valid"], [one["count"] for one in found["documents"]]) == (1, [0, 2])

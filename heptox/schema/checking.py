@@ -1,0 +1,201 @@
+"""Whether documents are valid for a schema: a DTD, by heptox itself, or an XSD, by libxml2 or xmlschema."""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
+from typing import Any, Final
+
+from lxml import etree
+
+from heptox.errors import Fault, Position, near_names
+from heptox.schema.libxml import compiled
+from heptox.schema.model import SchemaGraph
+from heptox.schema.reading import is_xsd, read_schema, schema_files, start_of
+from heptox.schema.roots import chosen_root
+from heptox.schema.validation import MAXIMUM_FAULTS, other_schema_fault, stream_faults
+from heptox.schema.xsd_files import XSD, SchemaFiles
+from heptox.xml import (
+    XSI_NAMESPACE,
+    Document,
+    Prefixes,
+    XmlElement,
+    expanded_name,
+    file_name,
+    line_of,
+    parse_document,
+    read_bytes,
+)
+
+MOST_COUNTED: Final = 10_000
+"""Faults of one document at most that are counted."""
+
+_LOCATIONS: Final = tuple(
+    expanded_name(XSI_NAMESPACE, name) for name in ("schemaLocation", "noNamespaceSchemaLocation")
+)
+_CLARK: Final = re.compile(r"\{([^{}\s]*)\}([\w.\-*]+)")
+_SUBJECT: Final = re.compile(r"^Element '[^']*'(?:, attribute ('[^']*'))?: ")
+_LONGEST_MESSAGE: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFaults:
+    """What keeps a document from being valid: how many faults it has, and the first of them."""
+
+    count: int
+    faults: tuple[Fault, ...]
+
+    @property
+    def is_valid(self) -> bool:
+        return not self.count
+
+
+class DocumentChecker(ABC):
+    """Checks documents against one schema."""
+
+    @abstractmethod
+    def check(self, path: str | os.PathLike[str]) -> DocumentFaults:
+        """The faults of a document, at most :data:`MAXIMUM_FAULTS` of them, each with its line and its path: HX2007,
+        or HX2013 where it is of another schema.
+
+        Raises :class:`InputError` as :func:`read_bytes` and :func:`parse_document`.
+        """
+
+
+def document_checker(path: str | os.PathLike[str], root: str | None = None) -> DocumentChecker:
+    """What checks documents against the schema in a file, which is an XSD, a DTD, or the text of a schema graph; the
+    documents of an XSD may have any of its global elements as their root, unless one is named.
+
+    Raises as :func:`read_schema`.
+    """
+    if not is_xsd(start_of(path)):
+        return _ByGraph(read_schema(path, root))
+    named = None if root is None else read_schema(path, root)
+    files = schema_files(path)
+    found = compiled(files)
+    return _ByProcessor(files, named) if found is None else _ByLibxml(found, files, named)
+
+
+@dataclass(frozen=True, slots=True)
+class _ByGraph(DocumentChecker):
+    """By heptox itself."""
+
+    graph: SchemaGraph
+
+    def check(self, path: str | os.PathLike[str]) -> DocumentFaults:
+        source = BytesIO(read_bytes(path))
+        faults = stream_faults(source, self.graph, file_name(path), most=MOST_COUNTED)
+        return DocumentFaults(len(faults), faults[:MAXIMUM_FAULTS])
+
+
+# -- XSDs ------------------------------------------------------------------------------------------------------------
+
+
+def _global_elements(files: SchemaFiles) -> Iterator[str]:
+    """What the roots of documents may be called, and perhaps more: a file without a target namespace has that of each
+    file that includes it."""
+    namespaces = {file.namespace for file in files.files.values()}
+    for file in files.files.values():
+        declared = [*file.root.iterchildren(XSD + "element")]
+        for overriding in file.root.iterchildren(XSD + "override"):
+            declared += overriding.iterchildren(XSD + "element")
+        for child in declared:
+            for namespace in (file.namespace,) if file.namespace else namespaces:
+                yield expanded_name(namespace, child.get("name", ""))
+
+
+class _ByXsd(DocumentChecker):
+    """What documents of an XSD have in common; ``named`` has the root that they must have, if any."""
+
+    def __init__(self, files: SchemaFiles, named: SchemaGraph | None) -> None:
+        self._named = named
+        self._roots = frozenset(_global_elements(files))
+
+    def check(self, path: str | os.PathLike[str]) -> DocumentFaults:
+        document = parse_document(read_bytes(path), file_name(path), namespaces=True)
+        if self._named is not None and (fault := other_schema_fault(document, chosen_root(self._named, None))):
+            return DocumentFaults(1, (fault,))
+        if document.root.tag not in self._roots:
+            return DocumentFaults(1, (self._root_fault(document),))
+        for element in document.root.iter("*"):
+            for name in _LOCATIONS:  # what a document says about its schema is neither read nor checked
+                element.attrib.pop(name, "")
+        found = islice(self._faults(document), MOST_COUNTED)
+        faults = tuple(islice(found, MAXIMUM_FAULTS))
+        return DocumentFaults(len(faults) + sum(1 for _ in found), faults)
+
+    def _root_fault(self, document: Document) -> Fault:
+        written = _prefixes(document).written
+        name = written(str(document.root.tag))
+        near = near_names(name, map(written, self._roots), 3)
+        hint = f"such as {', '.join(near)}" if near else "the document is of another schema"
+        position = Position(line_of(document.root), 1, document.file)
+        return Fault("HX2013", f"the root element is {name}, which the schema does not declare", position, hint=hint)
+
+    @abstractmethod
+    def _faults(self, document: Document) -> Iterator[Fault]:
+        """All faults of a document, in their order."""
+
+
+class _ByLibxml(_ByXsd):
+    """By libxml2, which knows XSD 1.0."""
+
+    def __init__(self, schema: etree.XMLSchema, files: SchemaFiles, named: SchemaGraph | None) -> None:
+        super().__init__(files, named)
+        self._schema = schema
+
+    def _faults(self, document: Document) -> Iterator[Fault]:
+        tree = document.root.getroottree()
+        if self._schema.validate(tree):
+            return
+        entries: Iterable[Any] = self._schema.error_log  # type: ignore[assignment]  # the stubs know no entries
+        for entry in entries:
+            yield _fault(document, _element_at(document.root, getattr(entry, "path", None)), entry.message, entry.line)
+
+
+class _ByProcessor(_ByXsd):
+    """By xmlschema, which knows XSD 1.1 too."""
+
+    def __init__(self, files: SchemaFiles, named: SchemaGraph | None) -> None:
+        super().__init__(files, named)
+        from heptox.schema.xsd import processor_of  # loaded only where libxml2 cannot do it
+
+        self._processor = processor_of(files)
+
+    def _faults(self, document: Document) -> Iterator[Fault]:
+        errors: Iterable[Any] = self._processor.iter_errors(document.root)
+        for error in errors:
+            yield _fault(document, error.elem, error.reason or error.message, error.sourceline)
+
+
+def _element_at(root: XmlElement, path: str | None) -> XmlElement | None:
+    if path is None:
+        return None
+    try:
+        found: Any = root.getroottree().xpath(path, namespaces={key: uri for key, uri in root.nsmap.items() if key})
+    except etree.XPathError:
+        return None
+    return found[0] if found and isinstance(found[0], etree._Element) else None
+
+
+def _fault(document: Document, element: XmlElement | None, message: str, line: int | None) -> Fault:
+    """A fault of a document, with the names that it has itself."""
+    prefixes = _prefixes(document)
+    # libxml2 says first of which element it speaks, and so do the path and the line here
+    message = _SUBJECT.sub(lambda found: f"attribute {found[1]}: " if found[1] else "", message)
+    message = _CLARK.sub(lambda found: prefixes.written(found[0]), " ".join(message.split()))
+    names = [] if element is None else [element.tag, *(above.tag for above in element.iterancestors())]
+    path = "/" + prefixes.path(map(str, reversed(names)))
+    at = line_of(element) if element is not None else line or 1
+    text = f"{path}: {message[:_LONGEST_MESSAGE].rstrip('.')}"
+    return Fault("HX2007", text, Position(at, 1, document.file))
+
+
+def _prefixes(document: Document) -> Prefixes:
+    """The prefixes that the root of a document declares."""
+    return Prefixes.of({prefix or "": namespace for prefix, namespace in document.root.nsmap.items()})

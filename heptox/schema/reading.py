@@ -1,0 +1,194 @@
+"""Schemas in whatever they are written: DTDs, XSDs, and the texts of schema graphs; what was read of XSDs is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Final
+
+from heptox import __version__
+from heptox.errors import SchemaError
+from heptox.schema.dtd import parse_dtd, read_dtd
+from heptox.schema.graph_text import VERSION, is_graph_text, parse_graph, write_graph
+from heptox.schema.model import SchemaGraph
+from heptox.schema.roots import chosen_root
+from heptox.xml import STANDARD_INPUT, decode_dtd, file_name, read_bytes
+
+if TYPE_CHECKING:
+    from heptox.schema.xsd_files import SchemaFiles
+
+_MOST_BYTES: Final = 64 << 20
+_MOST_KEPT: Final = 200
+"""Schemas that are kept; the oldest ones go."""
+
+_XSD: Final = re.compile(
+    r"(?>\ufeff|\s|<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*+<(?:[\w.\-]+:)?schema[\s/>]", re.DOTALL
+)
+_NAMESPACE: Final = "http://www.w3.org/2001/XMLSchema"
+
+
+def read_schema(path: str | os.PathLike[str], root: str | None = None) -> SchemaGraph:
+    """The schema graph of a file: an XSD, the text of a graph, or else a DTD, by what it holds (``"-"``: standard
+    input). The root may be an expanded name, a name with a prefix of the schema, or a local name that is unique.
+
+    What was read of an XSD is kept in the user's cache folder, as long as its files are the same.
+
+    Raises :class:`InputError` when the file cannot be read, and :class:`SchemaError` as :func:`read_dtd`,
+    :func:`parse_graph` and, for an XSD: HX2005 root missing or not the only candidate, HX2030 malformed, HX2031 a file
+    that it names is missing or may not be read, HX2032 declared twice, HX2033 too many files.
+    """
+    data = read_bytes(path, maximum_size=_MOST_BYTES)
+    name = file_name(path)
+    text = _decoded(data)
+    if is_xsd(text):
+        return _read_xsd(path, data, root)
+    if is_graph_text(text):
+        return parse_schema(text, root, name)
+    return parse_dtd(decode_dtd(data, name), root, name) if path == STANDARD_INPUT else read_dtd(path, root)
+
+
+def parse_schema(text: str, root: str | None = None, file: str | None = None) -> SchemaGraph:
+    """The schema graph of a text that needs no other file: a DTD, or what :func:`write_graph` gives.
+
+    Raises :class:`SchemaError` as :func:`parse_dtd`, :func:`parse_graph` (HX2034) and HX2005.
+
+    >>> graph = parse_schema("<!ELEMENT a EMPTY>")
+    >>> parse_schema(write_graph(graph)) == graph
+    True
+    """
+    if not is_graph_text(text):
+        return parse_dtd(text, root, file)
+    graph = parse_graph(text, file)
+    return graph if root is None else replace(graph, root=chosen_root(graph, root))
+
+
+def is_xsd(text: str) -> bool:
+    """Whether a text is an XSD, by its first tag.
+
+    >>> is_xsd('<!-- a --><xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"/>'), is_xsd("<!ELEMENT schema EMPTY>")
+    (True, False)
+    """
+    return _XSD.match(text) is not None and _NAMESPACE in text
+
+
+def _decoded(data: bytes) -> str:
+    """The text, as far as is needed to see what it is: names and addresses are ASCII."""
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    return data.decode(encoding, "replace")
+
+
+def start_of(path: str | os.PathLike[str]) -> str:
+    """The text of a file, to see what it is; none for standard input, which can be read only once."""
+    return "" if path == STANDARD_INPUT else _decoded(read_bytes(path, maximum_size=_MOST_BYTES))
+
+
+def schema_files(path: str | os.PathLike[str], data: bytes | None = None) -> SchemaFiles:
+    """The files of an XSD, of which ``data`` is the content, if it has been read; raises as :func:`read_schema`."""
+    from heptox.schema.xsd import known_namespaces  # what reads an XSD is loaded only where one has to be read
+    from heptox.schema.xsd_files import read_schema_files
+
+    return read_schema_files(path, known_namespaces(), data)
+
+
+def _read_xsd(path: str | os.PathLike[str], data: bytes, root: str | None) -> SchemaGraph:
+    kept = None if path == STANDARD_INPUT else _Kept(Path(path).absolute().resolve(), root)
+    if kept is not None and (text := kept.text()) is not None:
+        with suppress(SchemaError):  # damaged: read anew
+            return replace(parse_graph(text, file_name(path)), text=text)
+    from heptox.schema.xsd import graph_of  # as above
+
+    files = schema_files(path, data)
+    graph = graph_of(files, root)
+    text = write_graph(graph)
+    if kept is not None:
+        kept.keep(text, {file.path: file.data for file in files.files.values()}, files.missing)
+    return replace(graph, text=text)
+
+
+# -- what is kept ----------------------------------------------------------------------------------------------------
+
+
+class _Kept:
+    """What is kept of one XSD with one root: a list of its files with their digests, and the text of its graph.
+
+    A folder that cannot be written keeps nothing; what cannot be read, or is another user's, was not kept.
+    """
+
+    def __init__(self, main: Path, root: str | None) -> None:
+        self._folder = _folder()
+        # what is made of the same files may change from one version to the next
+        named = json.dumps([str(main), root, VERSION, __version__, _readers()])
+        self._name = hashlib.sha256(named.encode(errors="surrogatepass")).hexdigest()[:32]
+
+    def _list(self, folder: Path) -> Path:
+        return folder / f"{self._name}.files"
+
+    def text(self) -> str | None:
+        """The text that is kept, if all files are as they were."""
+        if self._folder is None:
+            return None
+        try:
+            if self._list(self._folder).stat().st_uid != os.getuid():
+                return None
+            listed = json.loads(self._list(self._folder).read_text(encoding="utf-8"))
+            files: Mapping[str, str] = dict(listed["files"])
+            same = all(_digest(Path(path).read_bytes()) == digest for path, digest in files.items())
+            if not same or any(Path(path).exists() for path in listed["missing"]):
+                return None
+            data = (self._folder / f"{self._name}.graph").read_bytes()
+            return data.decode() if _digest(data) == listed["graph"] else None
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def keep(self, text: str, files: Mapping[Path, bytes], missing: tuple[Path, ...]) -> None:
+        folder = self._folder
+        if folder is None:
+            return
+        data = text.encode()
+        listed = {
+            "files": [[str(path), _digest(content)] for path, content in files.items()],
+            "missing": [str(path) for path in missing],
+            "graph": _digest(data),
+        }
+        with suppress(OSError, ValueError):  # the next one reads the files
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _write(folder / f"{self._name}.graph", data)
+            _write(self._list(folder), json.dumps(listed).encode())
+            for old in sorted(folder.glob("*.files"), key=lambda one: one.stat().st_mtime)[:-_MOST_KEPT]:
+                old.unlink(missing_ok=True)
+                old.with_suffix(".graph").unlink(missing_ok=True)
+
+
+def _readers() -> list[tuple[str, int, int]]:
+    """What tells one state of the modules that read XSDs from another, while somebody works on them."""
+    modules = sorted(Path(__file__).parent.glob("xsd*.py"))
+    return [(one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in modules]
+
+
+def _folder() -> Path | None:
+    """Where schemas are kept; ``None`` for a user without a home."""
+    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    try:
+        return (chosen if chosen.is_absolute() else Path.home() / ".cache") / "heptox" / "schemas"
+    except RuntimeError:
+        return None
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file so that nobody reads half of it."""
+    # once it has its name, there is none any more to be removed
+    with suppress(FileNotFoundError), NamedTemporaryFile(dir=path.parent) as file:
+        file.write(data)
+        file.flush()
+        Path(file.name).replace(path)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
