@@ -5,6 +5,7 @@ from heptox.schema.dtd import (
     parse_dtd,
     parse_dtd_roots,
     read_dtd,
+    read_dtd_roots,
     root_candidates,
 )
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
@@ -66,6 +67,7 @@ __all__ = [
     "parse_dtd_roots",
     "random_document",
     "read_dtd",
+    "read_dtd_roots",
     "root_candidates",
     "stream_faults",
     "tokens",
