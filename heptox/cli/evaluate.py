@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -13,11 +13,11 @@ import typer
 
 # Not their names: DuckDB and trio are loaded when they are asked for, and for most queries they are not.
 from heptox import peer, store
-from heptox.cli.inputs import Bind, Json, QueryFile, bound_values, read_query_text
+from heptox.cli.inputs import Bind, CatalogueFiles, Json, QueryFile, bound_values, read_query_text
 from heptox.cli.output import print_json, print_note, print_result
 from heptox.errors import GrammarError, InputError, SchemaError
 from heptox.grammar import Expression, check_names, parse_query, syntax
-from heptox.schema import SchemaGraph, SchemaTree, conform, other_schema_fault, parse_dtd_roots
+from heptox.schema import SchemaGraph, SchemaTree, conform, other_schema_fault, read_dtd_roots
 from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
 from heptox.xml import (
     Document,
@@ -25,7 +25,6 @@ from heptox.xml import (
     identifying_attributes,
     parse_document,
     read_bytes,
-    read_dtd_text,
     write_element,
 )
 
@@ -47,6 +46,7 @@ def evaluate(
     ] = None,
     file: QueryFile = None,
     schema: Annotated[str | None, typer.Option(metavar="FILE", help="The DTD for which documents are valid.")] = None,
+    catalogues: CatalogueFiles = None,
     bind: Bind = None,
     together: Annotated[
         bool, typer.Option("--together", help="Evaluate once: collection() gives the documents, none is the context.")
@@ -83,6 +83,7 @@ def evaluate(
     text, source = read_query_text(query, file)
     bound = bound_values(bind)
     expression, own = _own(text, source)
+    declared = None if schema is None else SchemaFile(schema, tuple(catalogues or ()))
     question = store.XQuery(text, (), source, bound, together)
     times = _Times()
     with times.taken("read"):
@@ -92,10 +93,10 @@ def evaluate(
         if expression is None or why:
             if explain:
                 print_note(f"by Saxon: {why}")
-            items = _by_saxon(question, own, _texts(read, schema, times), timeout, times)
+            items = _by_saxon(question, own, _texts(read, declared, times), timeout, times)
         elif not documents:
             raise typer.BadParameter("no document is given")
-        elif schema is None:
+        elif declared is None:
             try:
                 items = _read_once(expression, read, times, explain)
             except InputError as error:
@@ -105,7 +106,7 @@ def evaluate(
                     print_note(f"by Saxon: {error.summary}")
                 items = _by_saxon(question, None, _texts(read, None, times), timeout, times)
         else:
-            items = _stated(expression, read, schema, times, explain, opened)
+            items = _stated(expression, read, declared, times, explain, opened)
         if json:
             print_json(list(items))
         else:
@@ -113,6 +114,14 @@ def evaluate(
                 print_result(item)
     if explain:
         print_note(str(times))
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFile:
+    """The file of a DTD, with catalogues that name others of it."""
+
+    path: str
+    catalogues: tuple[str, ...] = ()
 
 
 def _divided(arguments: list[str], file: str | None) -> tuple[str | None, list[str]]:
@@ -172,7 +181,7 @@ class _Times:
             part = "items"
 
 
-def _texts(read: list[tuple[str, bytes]], schema: str | None, times: _Times) -> list[str]:
+def _texts(read: list[tuple[str, bytes]], schema: SchemaFile | None, times: _Times) -> list[str]:
     """The documents as texts: as heptox reads them, names in namespaces and all where no schema is given."""
     with times.taken("read"):
         if schema is not None:
@@ -247,14 +256,14 @@ def _columns(data: bytes, name: str) -> ReadDocument | None:
 def _stated(
     expression: Expression,
     read: list[tuple[str, bytes]],
-    schema: str,
+    schema: SchemaFile,
     times: _Times,
     explain: bool,
     opened: ExitStack,
 ) -> Iterator[str]:
     """The items, from a store for each run of documents with the same root; all documents are checked before the first.
 
-    Raises as :func:`heptox.xml.read_document`, :func:`heptox.schema.parse_dtd_roots`,
+    Raises as :func:`heptox.xml.read_document`, :func:`heptox.schema.read_dtd_roots`,
     :func:`heptox.schema.conform` and :func:`heptox.grammar.check_names`.
     """
     with times.taken("read"):
@@ -280,12 +289,12 @@ def _stated(
     return (item for answer in answers for item in answer)
 
 
-def _checked(read: list[tuple[str, bytes]], schema: str) -> tuple[list[Document], list[SchemaGraph]]:
+def _checked(read: list[tuple[str, bytes]], schema: SchemaFile) -> tuple[list[Document], list[SchemaGraph]]:
     """The documents as their schemas have them, and the schema graph of each: of a DTD whose root is not said, any that
     may be.
     """
     parsed = [parse_document(data, file_name(document)) for document, data in read]
-    graphs = parse_dtd_roots(read_dtd_text(schema), file_name(schema))
+    graphs = read_dtd_roots(schema.path, schema.catalogues)
     for document in parsed:
         if (other := other_schema_fault(document, *graphs)) is not None:
             raise SchemaError(other)

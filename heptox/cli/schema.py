@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from heptox.cli.inputs import Json
+from heptox.cli.inputs import CatalogueFiles, Json
 from heptox.cli.output import on_terminal, print_json, print_result
+from heptox.errors import Fault, SchemaError
 from heptox.schema import (
     TEXT,
     AttributeType,
@@ -22,17 +23,23 @@ from heptox.schema import (
     alike_boxes,
     document_dtd,
     groups as groups_of,
-    id_paths,
-    inferred_references,
+    only_identifier,
     read_dtd,
 )
 from heptox.xml import read_document
+
+MOST_SHOWN: Final = 200_000
+"""Nodes of a tree that are shown at most."""
 
 
 def show(
     file: Annotated[str, typer.Argument(metavar="FILE", help="FILE.dtd, FILE.xml that holds its DTD, or - for a DTD.")],
     root: Annotated[str | None, typer.Option(metavar="NAME", help="The root element type.")] = None,
     groups: Annotated[bool, typer.Option("--groups", help="Show the groups instead of the tree.")] = False,
+    depth: Annotated[
+        int | None, typer.Option("--depth", metavar="N", min=0, help="Show N levels below the root, and no more.")
+    ] = None,
+    catalogues: CatalogueFiles = None,
     json: Json = False,
 ) -> None:
     """Show the tree of a DTD, or its groups.
@@ -42,13 +49,19 @@ def show(
     The tree names each element and attribute with its cardinality (none: one; ? at most one; * any number; + at least
     one) and its kind; a recursive element type is unfolded once. A group is a unit of information: what can be bound
     together without multiplying each other. Repeating siblings of the same content share a group, as if in a box.
+
+    A DTD may be of several files: those in its folder are read, and those that catalogues name: --catalog, and
+    catalog.xml beside it or in a folder just below. Nothing is fetched.
     """
-    graph = document_dtd(read_document(file), root) if file.endswith(".xml") else read_dtd(file, root)
+    if groups and depth is not None:
+        raise typer.BadParameter("--depth cuts the tree, not the groups")
+    xml = file.endswith(".xml")
+    graph = document_dtd(read_document(file), root) if xml else read_dtd(file, root, catalogues or ())
     tree = SchemaTree(graph)
     if groups:
         _show_groups(tree, json)
     else:
-        _show_tree(tree, json)
+        _show_tree(tree, depth, json)
 
 
 def _show_groups(tree: SchemaTree, json: bool) -> None:
@@ -70,8 +83,8 @@ class Node:
     children: tuple[Node, ...] = ()
 
 
-def _show_tree(tree: SchemaTree, json: bool) -> None:
-    node = _node(tree, (), _Notes(tree), set())
+def _show_tree(tree: SchemaTree, depth: int | None, json: bool) -> None:
+    node = _Unfolding(tree, depth).node(())
     if json:
         print_json(asdict(node))
     elif on_terminal():
@@ -86,8 +99,7 @@ class _Notes:
 
     def __init__(self, tree: SchemaTree) -> None:
         self.tree = tree
-        self.references = {found.source: found.target for found in inferred_references(tree)}
-        self.keys = frozenset(id_paths(tree))
+        self.target = only_identifier(tree.graph)
 
     def of(self, path: Path, unfolded: bool) -> Iterator[str]:
         if not self.tree.is_element(path):
@@ -96,7 +108,9 @@ class _Notes:
         element = self.tree.element(path)
         if self.tree.is_recursive(path):
             yield "recursive" if unfolded else "recursive, as above"
-        if element.mixed:
+        if element.open:
+            yield "open"
+        elif element.mixed:
             yield "mixed"
         elif element.text:
             yield "text"
@@ -111,25 +125,42 @@ class _Notes:
             yield attribute.type.value
         if attribute.default is not None:
             yield f'default "{attribute.default}"'
-        if path in self.keys:
+        if attribute.type is AttributeType.ID:
             yield "key"
-        if path in self.references:
-            yield f"refers to {'/'.join(self.references[path])}"
+        if attribute.type is AttributeType.IDREF and self.target is not None:
+            yield f"refers to {self.tree.graph.prefixes.path(self.target)}"
 
 
-def _node(tree: SchemaTree, path: Path, notes: _Notes, unfolded: set[str]) -> Node:
-    """The node at ``path``; recursive element types are unfolded where they come first, and so stay finite."""
-    element = tree.element(path) if tree.is_element(path) else None
-    again = element is not None and element.key in unfolded
-    if element is not None and tree.is_recursive(path):
-        unfolded.add(element.key)
-    cardinality = tree.edge(path)
-    return Node(
-        name=path[-1] if path else tree.root,
-        cardinality=cardinality.value,
-        notes=tuple(notes.of(path, not again)),
-        children=() if again else tuple(_node(tree, child, notes, unfolded) for child in tree.children(path)),
-    )
+class _Unfolding:
+    """Unfolds a tree to a depth; recursive element types are unfolded where they come first, and so stay finite."""
+
+    def __init__(self, tree: SchemaTree, depth: int | None) -> None:
+        self.tree = tree
+        self.depth = depth
+        self.notes = _Notes(tree)
+        self.unfolded: set[str] = set()
+        self.count = 0
+
+    def node(self, path: Path) -> Node:
+        """The node at ``path``, with those below it. Raises :class:`SchemaError` (HX2012) beyond :data:`MOST_SHOWN`."""
+        self.count += 1
+        if self.count > MOST_SHOWN:
+            message = f"the schema tree has more than {MOST_SHOWN} nodes"
+            raise SchemaError(Fault("HX2012", message, file=self.tree.graph.file, hint="--depth N shows less of it"))
+        again, cut = False, False
+        if self.tree.is_element(path):
+            key = self.tree.element(path).key
+            again, cut = key in self.unfolded, len(path) == self.depth
+            if not cut and self.tree.is_recursive(path):
+                self.unfolded.add(key)
+        children = () if again else self.tree.children(path)
+        prefixes = self.tree.graph.prefixes
+        return Node(
+            name=prefixes.step(path[-1]) if path else prefixes.written(self.tree.root),
+            cardinality=self.tree.edge(path).value,
+            notes=(*self.notes.of(path, not again), *(["more below"] if cut and children else [])),
+            children=() if cut else tuple(map(self.node, children)),
+        )
 
 
 def _label(node: Node) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.groups import Group, alike_boxes, groups
 from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph, tokens
-from heptox.schema.references import id_paths, idref_paths, inferred_references
+from heptox.schema.references import id_paths, idref_paths, inferred_references, only_identifier
 from heptox.schema.steps import axis_matches
 from heptox.schema.tree import ANYWHERE, TEXT, WILDCARD, Axis, Box, Match, Path, SchemaTree
 from heptox.schema.validation import (
@@ -62,6 +62,7 @@ __all__ = [
     "idref_paths",
     "inferred_references",
     "is_amended",
+    "only_identifier",
     "other_schema_fault",
     "parse_dtd",
     "parse_dtd_roots",

@@ -99,7 +99,8 @@ class _Naming:
 
     def _step(self, whole: Path, place: int) -> str:
         box = self.tree.box(whole[1 : place + 1])
-        return f"({' | '.join(box.members)})" if box else whole[place]
+        prefixes = self.tree.graph.prefixes
+        return f"({' | '.join(map(prefixes.written, box.members))})" if box else prefixes.step(whole[place])
 
 
 def _ends(path: Path) -> Iterator[Path]:
