@@ -22,6 +22,7 @@ MOST_BYTES: Final = 8 << 20
 """Bytes of a catalogue at most."""
 MOST_BESIDE: Final = 1000
 """Files and folders beside a DTD among which catalogues are looked for at most."""
+_LONGEST_SHOWN: Final = 200
 _BASE: Final = "{http://www.w3.org/XML/1998/namespace}base"
 _PUBLIC_URN: Final = "urn:publicid:"
 _NAMED: Final = {"public": "publicId", "system": "systemId", "uri": "name"}
@@ -60,7 +61,8 @@ class ExternalIdentifier:
     base: Path | None = None
 
     def __str__(self) -> str:
-        return f'"{self.public}", {self.system}' if self.public is not None else self.system
+        system = self.system[:_LONGEST_SHOWN]
+        return f'"{self.public[:_LONGEST_SHOWN]}", {system}' if self.public is not None else system
 
 
 @dataclass(slots=True)
@@ -179,7 +181,7 @@ def _read(path: Path) -> Iterator[_Entry]:
 
 
 def _entry(element: XmlElement, kind: str, base: str, prefers_public: bool) -> Iterator[_Entry]:
-    key = element.get(_KEYS.get(kind, ""), "")
+    key = element.get(_KEYS[kind], "") if kind in _KEYS else ""
     target = element.get(_TARGETS.get(kind, "catalog" if kind.startswith("delegate") else "uri"))
     if target is not None and (key or kind == "nextCatalog"):
         yield _Entry(kind, " ".join(key.split()), urljoin(base, target), prefers_public)

@@ -32,7 +32,7 @@ class MalformedError(Exception):
         super().__init__(message)
         self.message = message
         self.offset = offset
-        self.resume = offset if resume is None else resume
+        self.resume = resume
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class TokenReader:
         """The next token, which has to be of a kind, and to have white space before it where that is asked."""
         token = self.peek()
         if token.kind != kind:
-            raise MalformedError(f"expected {what}", token.offset)
+            raise MalformedError(f"expected {what}{_of_sign(token)}", token.offset)
         if spaced and not token.spaced:
             raise MalformedError(f"expected white space before {token.value}", token.offset)
         return self.next()

@@ -9,19 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from stat import S_ISREG
 from typing import Final, NamedTuple
 
 from heptox.errors import Fault, InputError, Position, SchemaError
 from heptox.schema.dtd_catalogue import CATALOGUE, Catalogues, ExternalIdentifier, beside, path_of
-from heptox.xml import decode_dtd, file_name, read_bytes
+from heptox.xml import decode_dtd, file_name, read_bytes, unreadable
 
 MOST_FILES: Final = 1000
 """Files of which a DTD is made at most."""
 MOST_BYTES: Final = 16 << 20
 """Bytes and characters of all texts of a DTD together, entities not expanded."""
-MOST_EXPANDED: Final = 32 << 20
+MOST_EXPANDED: Final = 8 << 20
 """Characters to which the parameter entities of a DTD, and entities in its defaults, expand at most."""
-REFERENCE_COST: Final = 16
+REFERENCE_COST: Final = 100
 """Characters that a reference counts besides what it stands for."""
 MOST_NESTED: Final = 100
 """Parameter entities that are open inside each other at most."""
@@ -150,7 +151,11 @@ class Files:
     def source(self, path: Path) -> Source:
         """The text of a file; raises :class:`InputError` as :func:`heptox.xml.read_dtd_text`."""
         name = file_name(path)
-        if path.exists() and not path.is_file():
+        try:
+            mode = path.stat().st_mode
+        except (OSError, ValueError) as error:
+            raise unreadable(name, error) from None
+        if not S_ISREG(mode):
             raise InputError(Fault("HX1001", "cannot be read: it is no file", file=name))
         data = read_bytes(path, maximum_size=MOST_BYTES)
         self.spending.file(len(data))

@@ -46,6 +46,7 @@ _KEYWORD: Final = re.compile(r"<!([A-Za-z]*)")
 _INSTRUCTION: Final = re.compile(r"<\?([^ \t\r\n?]+)[ \t\r\n]?")
 _BRACKETS: Final = re.compile(r"<!\[|\]\]>")
 _NEXT: Final = re.compile(r"<[!?]|%[^ \t\r\n%&;<>\"']+;|\]\]>")
+_NEXT_MARKUP: Final = re.compile(r"<[!?]|\]\]>|(>)")
 _IN_VALUE: Final = re.compile(r"&#(?:x([0-9A-Fa-f]+)|([0-9]+));|%([^ \t\r\n%&;<>\"']+);|([&%])")
 _IN_DEFAULT: Final = re.compile(r"&#(?:x([0-9A-Fa-f]+)|([0-9]+));|&([^ \t\r\n%&;<>\"'#]+);|([&<])")
 _WHITE: Final = re.compile("[\t\r\n]")
@@ -70,7 +71,7 @@ def parse_declarations(source: Source, files: Files) -> Declarations:
     try:
         files.spending.file(len(source.text))
         parser.check_characters(source)
-        parser.parse(source)
+        parser.parse_file(source, Place(source, source.start))
         parser.finish()
     except DtdLimitError as error:
         place = parser.at or Place(source, 0)
@@ -139,8 +140,7 @@ class _Parser:
                     at = self._one(source, at)
             except MalformedError as error:
                 self.tell(error.message, Place(source, error.offset))
-                found = _NEXT.search(text, max(error.resume, at + 1))
-                at = found.start() if found else len(text)
+                at = _resumed(text, at, error)
         if sections:
             self.tell("a conditional section is not closed: expected ']]>'", Place(source, len(text)))
 
@@ -272,8 +272,7 @@ class _Parser:
                 return
             self.files.spending.reference(len(text))
             if entity.source is not None:
-                with self._opened_file(entity.source, place):
-                    self.parse(entity.source)
+                self.parse_file(entity.source, place)
             else:
                 self.parse(Source(text, place.source.file, place.source.path, place))
 
@@ -282,11 +281,11 @@ class _Parser:
         with self._inside(f"%{entity.name};", f"the parameter entity {entity.name} refers to itself", place):
             yield
 
-    @contextmanager
-    def _opened_file(self, source: Source, place: Place) -> Iterator[None]:
+    def parse_file(self, source: Source, place: Place) -> None:
+        """Parse a file that is referred to at a place."""
         name = str(source.path.resolve() if source.path else source.file)
         with self._inside(name, f"the file {source.file} includes itself", place):
-            yield
+            self.parse(source)
 
     @contextmanager
     def _inside(self, name: str, message: str, place: Place) -> Iterator[None]:
@@ -397,6 +396,20 @@ class _Parser:
         with self._inside(f"&{name};", f"the entity {name} refers to itself", place):
             self.files.spending.reference(len(text))
             return self._default(text, place)
+
+
+def _resumed(text: str, at: int, error: MalformedError) -> int:
+    """Where parsing goes on behind what begins ``at`` an offset and is malformed."""
+    if error.resume is not None:
+        return error.resume
+    if text.startswith("<![", at):
+        end = text.find("]]>", at)
+        return end + len("]]>") if end >= 0 else len(text)
+    is_markup = text.startswith("<", at)
+    found = (_NEXT_MARKUP if is_markup else _NEXT).search(text, max(error.offset, at + 1))
+    if found is None:
+        return len(text)
+    return found.end() if is_markup and found[1] else found.start()
 
 
 def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
