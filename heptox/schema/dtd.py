@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from heptox.errors import Fault, Position, SchemaError, near_names
 from heptox.schema.determinism import ambiguous_name
 from heptox.schema.dtd_declarations import AttributeDeclaration, Declarations
-from heptox.schema.dtd_entities import Files, Source
+from heptox.schema.dtd_entities import MOST_BYTES, Files, Source
 from heptox.schema.dtd_namespaces import Naming
 from heptox.schema.dtd_parser import parse_declarations
 from heptox.schema.dtd_text import written
@@ -105,6 +106,9 @@ def _parsed(source: Source, files: Files) -> _Dtd:
         raise SchemaError(_document_fault(document, source))
     declarations = parse_declarations(source, files)
     text = written(declarations) if declarations.is_modular else source.text
+    if len(text) > MOST_BYTES:
+        message = f"the DTD has more than {MOST_BYTES:,} characters, its entities expanded"
+        raise SchemaError(Fault("HX2014", message, file=source.file))
     return _Dtd(declarations, source, text)
 
 
@@ -242,9 +246,8 @@ def _elements(declarations: Declarations, naming: Naming) -> dict[str, Element]:
 
 
 def _renamed(particle: Particle, names: Mapping[str, str]) -> Particle:
-    if particle.kind == "name":
-        return replace(particle, name=names[particle.name])
-    return replace(particle, members=tuple(_renamed(member, names) for member in particle.members))
+    members = tuple(_renamed(member, names) for member in particle.members)
+    return Particle(particle.kind, particle.occurrence, names.get(particle.name, ""), members)
 
 
 def _attribute(declared: AttributeDeclaration, name: str, unparsed: tuple[str, ...]) -> Attribute:
@@ -317,13 +320,13 @@ def _in_sequence(members: Iterable[Mapping[str, Cardinality]]) -> dict[str, Card
 
 
 def _in_choice(members: Sequence[Mapping[str, Cardinality]]) -> dict[str, Cardinality]:
-    return {
-        name: _cardinality(
-            required=all(name in member and member[name].required for member in members),
-            repeats=any(name in member and member[name].repeats for member in members),
-        )
-        for name in dict.fromkeys(name for member in members for name in member)
-    }
+    required: Counter[str] = Counter()
+    repeats: dict[str, bool] = {}
+    for member in members:
+        for name, cardinality in member.items():
+            required[name] += cardinality.required
+            repeats[name] = repeats.get(name, False) or cardinality.repeats
+    return {name: _cardinality(required[name] == len(members), each) for name, each in repeats.items()}
 
 
 def _times(inner: Cardinality, outer: Cardinality) -> Cardinality:

@@ -20,8 +20,10 @@ MOST_FILES: Final = 1000
 """Files of which a DTD is made at most."""
 MOST_BYTES: Final = 16 << 20
 """Bytes and characters of all texts of a DTD together, entities not expanded."""
-MOST_EXPANDED: Final = 8 << 20
-"""Characters to which the parameter entities of a DTD, and entities in its defaults, expand at most."""
+LEAST_EXPANDED: Final = 2 << 20
+"""Characters to which the parameter entities of any DTD, and entities in its defaults, may expand."""
+AMPLIFICATION: Final = 8
+"""How many times the characters of a larger DTD they may expand to. DocBook 4.5 takes three."""
 REFERENCE_COST: Final = 100
 """Characters that a reference counts besides what it stands for."""
 MOST_NESTED: Final = 100
@@ -87,7 +89,7 @@ class DtdLimitError(Exception):
 class Spending:
     """What the texts of a DTD have cost so far.
 
-    Raises :class:`DtdLimitError` beyond :data:`MOST_FILES`, :data:`MOST_BYTES` or :data:`MOST_EXPANDED`.
+    Raises :class:`DtdLimitError` beyond :data:`MOST_FILES`, :data:`MOST_BYTES` or what entities may expand to.
     """
 
     files: int = 0
@@ -104,9 +106,8 @@ class Spending:
 
     def reference(self, size: int) -> None:
         self.expanded += size + REFERENCE_COST
-        if self.expanded > MOST_EXPANDED:
-            message = f"its entities expand to more than {MOST_EXPANDED:,} characters: the amplification is too large"
-            raise DtdLimitError(message)
+        if self.expanded > max(LEAST_EXPANDED, AMPLIFICATION * self.read):
+            raise DtdLimitError(f"its entities expand to {self.expanded:,} characters: the amplification is too large")
 
 
 @dataclass(slots=True)

@@ -345,11 +345,11 @@ class _Parser:
             text = self._text(entity)
             self.files.spending.reference(len(text or ""))
             if entity.tokens is None:
-                entity.tokens = tokens_of(text or "")
-            if any(token.kind == ">" for token in entity.tokens):
-                raise MalformedError(
-                    f"the parameter entity {name} ends a declaration that it does not begin", place.offset
-                )
+                found = tokens_of(text or "")
+                if any(token.kind == ">" for token in found):
+                    message = f"the parameter entity {name} ends a declaration that it does not begin"
+                    raise MalformedError(message, place.offset)
+                entity.tokens = found
             self._expand(entity.tokens, expanded, place.source, place.offset)
 
     def _entity_value(self, text: str, place: Place) -> str:
