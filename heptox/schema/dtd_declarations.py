@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
-from heptox.schema.dtd_entities import DtdLimitError, Place, Token
+from heptox.schema.dtd_entities import DtdLimitError, Place, Source, Token
 from heptox.schema.model import AttributeType, Cardinality, Particle, tokens
 from heptox.xml import NAME, NAME_TOKEN
 
@@ -21,8 +21,8 @@ MOST_NAMES: Final = 20_000
 """Names in a content model at most."""
 
 ContentKind: TypeAlias = Literal["EMPTY", "ANY", "text", "mixed", "children"]
-Reader: TypeAlias = Callable[[str, int], str]
-"""Gives the value of a literal without its quotes, which stands at an offset."""
+Reader: TypeAlias = Callable[[str, Place], str]
+"""Gives the value of a literal without its quotes, which stands at a place."""
 
 
 class MalformedError(Exception):
@@ -272,8 +272,8 @@ _NAMES: Final = (AttributeType.IDREFS, AttributeType.ENTITIES)
 _NAME_TOKENS: Final = (AttributeType.NMTOKEN, AttributeType.NMTOKENS)
 
 
-def read_attribute(reader: TokenReader, place: Callable[[int], Place], value: Reader) -> AttributeDeclaration:
-    """The next attribute of a list of them; raises :class:`MalformedError`."""
+def read_attribute(reader: TokenReader, source: Source, value: Reader) -> AttributeDeclaration:
+    """The next attribute of a list of them, which stands in a text; raises :class:`MalformedError`."""
     name = reader.name("the name of an attribute, or '>'", spaced=True)
     token = reader.peek()
     if token.kind not in ("name", "(") or not token.spaced:
@@ -292,24 +292,24 @@ def read_attribute(reader: TokenReader, place: Callable[[int], Place], value: Re
     else:
         message = f"expected the type of the attribute {name.value}, which {token.value[:60]} is not"
         raise MalformedError(message, token.offset)
-    presence, default = _default(reader, name.value, value)
+    presence, default = _default(reader, name.value, source, value)
     if default is not None and kind != AttributeType.CDATA:
         default = tokens(default)
-    return AttributeDeclaration(name.value, kind, values, presence, default, place(name.offset))
+    return AttributeDeclaration(name.value, kind, values, presence, default, Place(source, name.offset))
 
 
-def _default(reader: TokenReader, name: str, value: Reader) -> tuple[str, str | None]:
+def _default(reader: TokenReader, name: str, source: Source, value: Reader) -> tuple[str, str | None]:
     token = reader.peek()
     if token.kind not in ("hash", "literal") or not token.spaced:
         message = f"expected white space, then #REQUIRED, #IMPLIED, #FIXED or a default of the attribute {name}"
         raise MalformedError(message, token.offset)
     reader.next()
     if token.kind == "literal":
-        return "", value(token.value[1:-1], token.offset)
+        return "", value(token.value[1:-1], Place(source, token.offset))
     presence = token.value[1:]
     if presence == "FIXED":
         literal = reader.expect("literal", f"the value of the attribute {name}", spaced=True)
-        return presence, value(literal.value[1:-1], literal.offset)
+        return presence, value(literal.value[1:-1], Place(source, literal.offset))
     if presence not in ("REQUIRED", "IMPLIED"):
         raise MalformedError("expected #REQUIRED, #IMPLIED or #FIXED", token.offset)
     return presence, None
