@@ -24,7 +24,9 @@ from heptox.schema.dtd_entities import (
 MOST_FAULTS: Final = 100
 """Faults of one DTD that are told at most."""
 
-_IN_VALUE: Final = re.compile(r"&#(?:x([0-9A-Fa-f]+)|([0-9]+));|%([^ \t\r\n%&;<>\"']+);|([&%])")
+_IN_VALUE: Final = re.compile(
+    r"&#(?:x([0-9A-Fa-f]+)|([0-9]+));|%([^ \t\r\n%&;<>\"']+);|(&[^ \t\r\n%&;<>\"'#]+;)|([&%])"
+)
 _IN_DEFAULT: Final = re.compile(r"&#(?:x([0-9A-Fa-f]+)|([0-9]+));|&([^ \t\r\n%&;<>\"'#]+);|([&<])")
 _WHITE: Final = re.compile("[\t\r\n]")
 _PREDEFINED: Final = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
@@ -145,12 +147,13 @@ class Entities:
         """The replacement text of an entity: character references and parameter entities stand for what they mean."""
 
         def replaced(found: re.Match[str]) -> str:
-            hexadecimal, decimal, name, sign = found.groups()
+            hexadecimal, decimal, name, general, sign = found.groups()
             if name:
                 return self._value_of_parameter(name, place)
-            if sign == "%":
-                raise MalformedError("a % in the value of an entity begins no reference: write &#37;", place.offset)
-            return sign or _character(hexadecimal, decimal, place.offset)
+            if sign:
+                message = f"a {sign} in the value of an entity begins no reference: write &#{ord(sign)};"
+                raise MalformedError(message, place.offset)
+            return general or _character(hexadecimal, decimal, place.offset)
 
         return _IN_VALUE.sub(replaced, text)
 
