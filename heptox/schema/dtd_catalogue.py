@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urljoin, urlsplit
 
-from heptox.errors import Fault, SchemaError
+from heptox.errors import Fault, HeptoxError, SchemaError
 from heptox.xml import XmlElement, file_name, parse_document, read_bytes, split_name
 
 NAMESPACE: Final = "urn:oasis:names:tc:entity:xmlns:xml:catalog"
@@ -80,8 +80,8 @@ class Catalogues:
     def find(self, identifier: ExternalIdentifier) -> Path | None:
         """The file that the catalogues name for an identifier, ``None`` where they name none.
 
-        Raises :class:`InputError` for a catalogue that cannot be read, :class:`SchemaError` (HX2015) for one that is
-        none, or too many.
+        Raises :class:`InputError` for a catalogue of the user that cannot be read, :class:`SchemaError` (HX2015) for
+        one that is none, and (HX2014) for too many.
         """
         public, system = identifier.public, identifier.system
         if system.startswith(_PUBLIC_URN):
@@ -110,11 +110,23 @@ class Catalogues:
         if path not in self._known:
             if len(self._known) == MOST_CATALOGUES:
                 raise SchemaError(Fault("HX2014", f"more than {MOST_CATALOGUES} catalogues", file=file_name(path)))
-            is_there = path in self.files or path.is_file()
-            self._known[path] = tuple(_read(path)) if is_there else ()
-            if is_there:
-                self.looked_at.append(f"the catalogue {file_name(path)}")
+            self._known[path] = ()
+            if path in self.files or path.is_file():
+                self._known[path] = self._read(path)
         return self._known[path]
+
+    def _read(self, path: Path) -> tuple[_Entry, ...]:
+        """The entries of a catalogue; what is none, and not named by the user, may be something else of that name."""
+        name = file_name(path)
+        try:
+            found = tuple(_read(path))
+        except HeptoxError as error:
+            if path in self.files:
+                raise
+            self.looked_at.append(f"{name}: {error.reason}")
+            return ()
+        self.looked_at.append(f"the catalogue {name}")
+        return found
 
 
 @dataclass(frozen=True, slots=True)

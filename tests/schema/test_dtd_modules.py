@@ -222,6 +222,20 @@ def test_a_catalogue_that_is_none_is_told(catalogue: str | None, code: str, tmp_
     assert "named.xml" in str(fault)
 
 
+@pytest.mark.parametrize("content", ["<catalog><book/></catalog>", "<catalog>", "none"])
+def test_what_is_only_called_like_a_catalogue_is_none(content: str, tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        main_dtd='<!ENTITY % b SYSTEM "b.mod"> %b; <!ELEMENT a (b)>',
+        b_mod="<!ELEMENT b EMPTY>",
+        catalog_xml=content,
+    )
+    assert set(read_dtd(path).elements) == {"a", "b"}
+    (tmp_path / "b.mod").unlink()
+    (fault,) = faults_of(path)
+    assert fault.code == "HX2002" and f"{tmp_path / 'catalog.xml'}: " in (fault.hint or "")
+
+
 def test_addresses_are_those_of_the_file_that_has_them(tmp_path: Path) -> None:
     (tmp_path / "below" / "more").mkdir(parents=True)
     (tmp_path / "below" / "one.mod").write_text('<!ENTITY % two SYSTEM "more/two%20files.mod"> %two;')
