@@ -83,9 +83,9 @@ class HeptoxError(Exception):
     def summary(self) -> str:
         """All faults on one line, each with its place and its code.
 
-        >>> error = SchemaError([Fault("HX2004", "a is ANY", file="a.dtd"), Fault("HX2003", "b is not declared")])
+        >>> error = SchemaError([Fault("HX2005", "no root", file="a.dtd"), Fault("HX2003", "b is not declared")])
         >>> error.summary, error.reason
-        ('a.dtd: HX2004 a is ANY; HX2003 b is not declared', 'a is ANY; b is not declared')
+        ('a.dtd: HX2005 no root; HX2003 b is not declared', 'no root; b is not declared')
         """
         return "; ".join(map(str, self.faults))
 
@@ -145,11 +145,10 @@ CODES: Final[dict[str, str]] = {
     "HX1007": "namespaces are not handled",
     # 2: schemas
     "HX2001": "DTD is malformed",
-    "HX2002": "DTD refers to an external entity",
+    "HX2002": "DTD refers to an external entity that is not read",
     "HX2003": "element type is not declared",
-    "HX2004": "content ANY",
     "HX2005": "root is not declared, or not the only candidate",
-    "HX2006": "name of a namespace in a DTD",
+    "HX2006": "namespace of a name in a DTD is not declared",
     "HX2007": "document is not valid for its schema",
     "HX2008": "document does not hold its DTD",
     "HX2009": "content model is not deterministic",
@@ -157,6 +156,8 @@ CODES: Final[dict[str, str]] = {
     "HX2011": "no tag is free for a value in a box",
     "HX2012": "schema tree is too large to unfold",
     "HX2013": "document is of another schema",
+    "HX2014": "DTD exceeds a limit",
+    "HX2015": "catalogue is none",
     "HX2030": "XSD is malformed or inconsistent",
     "HX2031": "file that an XSD names cannot be read, or may not be",
     "HX2032": "declaration stands in two files of an XSD",
@@ -367,6 +368,7 @@ CODES: Final[dict[str, str]] = {
 """Every error code with its meaning. A code never changes its meaning."""
 
 RETIRED: Final[dict[str, str | None]] = {
+    "HX2004": None,
     "HX3040": "HX3004",
     "HX5003": None,
     "HX5004": None,

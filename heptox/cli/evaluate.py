@@ -5,19 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 # Not their names: DuckDB and trio are loaded when they are asked for, and for most queries they are not.
 from heptox import peer, store
-from heptox.cli.inputs import Bind, Json, QueryFile, bound_values, read_query_text
+from heptox.cli.inputs import Bind, CatalogueFiles, Json, QueryFile, bound_values, read_query_text
 from heptox.cli.output import print_json, print_note, print_result
 from heptox.errors import GrammarError, InputError, SchemaError
 from heptox.grammar import Expression, NameTable, check_names, parse_query, syntax
-from heptox.schema import SchemaGraph, SchemaTree, conform, other_schema_fault, parse_dtd_roots
+from heptox.schema import (
+    SchemaGraph,
+    SchemaTree,
+    as_declared,
+    conform,
+    document_checker,
+    is_xsd,
+    other_schema_fault,
+    read_schema_roots,
+    start_of,
+)
 from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
 from heptox.xml import (
     Document,
@@ -25,7 +35,6 @@ from heptox.xml import (
     identifying_attributes,
     parse_document,
     read_bytes,
-    read_dtd_text,
     root_prefixes,
     write_element,
 )
@@ -37,8 +46,6 @@ SECONDS: Final = 60.0
 """How long Saxon may take for a query, unless the user says so."""
 _NAMESPACE: Final = "HX1007"
 """What is said of a name in a namespace, which our own engines do not take."""
-Graphs: TypeAlias = Mapping[str, SchemaGraph]
-"""The schema graphs of a DTD by their roots; none where no schema is given."""
 LARGE: Final = 4_000_000
 """From how many bytes on it takes less time to make columns of a document than to interpret a query on it."""
 
@@ -49,7 +56,10 @@ def evaluate(
         typer.Argument(metavar="[QUERY] DOCUMENT...", help="The query, unless -f names its file, then the documents."),
     ] = None,
     file: QueryFile = None,
-    schema: Annotated[str | None, typer.Option(metavar="FILE", help="The DTD for which documents are valid.")] = None,
+    schema: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The DTD or XSD for which documents are valid.")
+    ] = None,
+    catalogues: CatalogueFiles = None,
     bind: Bind = None,
     together: Annotated[
         bool, typer.Option("--together", help="Evaluate once: collection() gives the documents, none is the context.")
@@ -71,8 +81,8 @@ def evaluate(
     Items are written as XQuery 3.1's adaptive method does, as they come. An item that holds line ends takes several
     lines: programs should ask for --json, an array of strings. One of QUERY and the documents can be -, standard input.
 
-    With --schema, a document has the attributes to which the DTD gives a default, and one that is not valid is refused;
-    so is a query that names what the DTD does not have.
+    With --schema, a document has the attributes to which the schema gives a default, and one that is not valid is
+    refused; so is a query that names what the schema does not have. Its prefixes need not be declared in the query.
     The query is evaluated by one SQL statement on the relations of the schema, where that is possible; without
     --schema, a document of 4 MB or more is so by the schema that it shows itself. --explain shows the statement, or
     says why the query is interpreted.
@@ -87,8 +97,8 @@ def evaluate(
     bound = bound_values(bind)
     times = _Times()
     with times.taken("read"):
-        graphs = {} if schema is None else parse_dtd_roots(read_dtd_text(schema), file_name(schema))
-    names = NameTable.of(*graphs.values())
+        declared = None if schema is None else _Schema(schema, read_schema_roots(schema, catalogues or ()))
+    names = NameTable.of(*(declared.graphs.values() if declared else ()))
     expression, own = _own(text, source, names)
     question = store.XQuery(text, (), source, bound, together, prefixes=names.prefixes)
     with times.taken("read"):
@@ -98,10 +108,10 @@ def evaluate(
         if expression is None or why:
             if explain:
                 print_note(f"by Saxon: {why}")
-            items = _by_saxon(question, own, _texts(read, graphs, times), timeout, times)
+            items = _by_saxon(question, own, _texts(read, declared, times), timeout, times)
         elif not documents:
             raise typer.BadParameter("no document is given")
-        elif schema is None:
+        elif declared is None:
             try:
                 items = _read_once(expression, read, times, explain)
             except InputError as error:
@@ -109,9 +119,9 @@ def evaluate(
                     raise
                 if explain:
                     print_note(f"by Saxon: {error.summary}")
-                items = _by_saxon(question, None, _texts(read, {}, times), timeout, times)
+                items = _by_saxon(question, None, _texts(read, None, times), timeout, times)
         else:
-            items = _stated(expression, read, graphs, times, explain, opened)
+            items = _stated(expression, read, declared, times, explain, opened)
         if json:
             print_json(list(items))
         else:
@@ -119,6 +129,14 @@ def evaluate(
                 print_result(item)
     if explain:
         print_note(str(times))
+
+
+@dataclass(frozen=True, slots=True)
+class _Schema:
+    """The file of a schema, and a graph for each root that documents may have."""
+
+    file: str
+    graphs: Mapping[str, SchemaGraph]
 
 
 def _divided(arguments: list[str], file: str | None) -> tuple[str | None, list[str]]:
@@ -178,11 +196,11 @@ class _Times:
             part = "items"
 
 
-def _texts(read: list[tuple[str, bytes]], graphs: Graphs, times: _Times) -> list[str]:
+def _texts(read: list[tuple[str, bytes]], schema: _Schema | None, times: _Times) -> list[str]:
     """The documents as texts, as heptox reads them."""
     with times.taken("read"):
-        if graphs:
-            parsed, found = _checked(read, graphs)
+        if schema is not None:
+            parsed, found = _checked(read, schema)
             attributes = [
                 store.identifying(graph, root_prefixes(data)) for graph, (_, data) in zip(found, read, strict=True)
             ]
@@ -255,18 +273,18 @@ def _columns(data: bytes, name: str) -> ReadDocument | None:
 def _stated(
     expression: Expression,
     read: list[tuple[str, bytes]],
-    known: Graphs,
+    schema: _Schema,
     times: _Times,
     explain: bool,
     opened: ExitStack,
 ) -> Iterator[str]:
     """The items, from a store for each run of documents with the same root; all documents are checked before the first.
 
-    Raises as :func:`heptox.xml.read_document`, :func:`heptox.schema.parse_dtd_roots`,
+    Raises as :func:`heptox.xml.read_document`, :func:`heptox.schema.read_schema_roots`,
     :func:`heptox.schema.conform` and :func:`heptox.grammar.check_names`.
     """
     with times.taken("read"):
-        parsed, graphs = _checked(read, known)
+        parsed, graphs = _checked(read, schema)
         roots = {graph.root: graph for graph in graphs}
         check_names(expression, *map(SchemaTree, roots.values()))
     if len(roots) > 1 and any(syntax.collections(expression)):
@@ -288,16 +306,21 @@ def _stated(
     return (item for answer in answers for item in answer)
 
 
-def _checked(read: list[tuple[str, bytes]], graphs: Graphs) -> tuple[list[Document], list[SchemaGraph]]:
-    """The documents as their schemas have them, and the schema graph of each: of a DTD whose root is not said, any that
-    may be.
+def _checked(read: list[tuple[str, bytes]], schema: _Schema) -> tuple[list[Document], list[SchemaGraph]]:
+    """The documents as their schemas have them, and the schema graph of each: of a schema whose root is not said, any
+    that may be.
     """
     parsed = [parse_document(data, file_name(document), namespaces=True) for document, data in read]
     for document in parsed:
-        if (other := other_schema_fault(document, *graphs)) is not None:
+        if (other := other_schema_fault(document, *schema.graphs)) is not None:
             raise SchemaError(other)
-    found = [graphs[str(document.root.tag)] for document in parsed]
-    return [conform(document, graph) for document, graph in zip(parsed, found, strict=True)], found
+    found = [schema.graphs[str(document.root.tag)] for document in parsed]
+    if not is_xsd(start_of(schema.file)):
+        return [conform(document, graph) for document, graph in zip(parsed, found, strict=True)], found
+    checker = document_checker(schema.file)
+    if faults := [fault for name, data in read for fault in checker.faults_of(data, file_name(name)).faults]:
+        raise SchemaError(faults)
+    return [as_declared(document, graph) for document, graph in zip(parsed, found, strict=True)], found
 
 
 def _explanation(plan: QueryPlan) -> str:

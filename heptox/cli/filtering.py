@@ -17,7 +17,7 @@ from typing import Annotated, BinaryIO, Final
 import typer
 
 from heptox import cluster
-from heptox.cli.inputs import STANDARD_INPUT, Json
+from heptox.cli.inputs import STANDARD_INPUT, CatalogueFiles, Json
 from heptox.cli.output import ExitCode, print_error, print_json, print_note, print_result
 from heptox.cli.progress import progress_bar
 from heptox.cli.signals import ended_by_signals
@@ -67,6 +67,7 @@ def filter_documents(
     out: Annotated[str, typer.Option("--out", metavar="FOLDER", help="Gets SUBSCRIBER.xml for each; made, or empty.")],
     documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="The documents; one can be -, stdin.")],
     root: Annotated[str | None, typer.Option(metavar="NAME", help="The root element type.")] = None,
+    catalogues: CatalogueFiles = None,
     chunks: Annotated[
         str, typer.Option("--chunks", metavar="N|auto", help="How many chunks at most; 0: the document as it stands.")
     ] = AUTO,
@@ -105,7 +106,7 @@ def filter_documents(
         raise typer.BadParameter("--master filters on Spark, and --processes on this machine")
     degrees = _degrees(chunks)
     faults = _Faults(skip_bad)
-    filter_set = FilterSet(read_dtd(schema, root), Version(xpath.value))
+    filter_set = FilterSet(read_dtd(schema, root, catalogues or ()), Version(xpath.value))
     lines = _added(filter_set, filters, faults)
     faults.report()
     if not lines:

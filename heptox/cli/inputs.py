@@ -32,6 +32,17 @@ Bind: TypeAlias = Annotated[
 ]
 """The option ``--bind``; :func:`bound_values` reads it."""
 
+CatalogueFiles: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--catalog",
+        metavar="FILE",
+        show_default=False,
+        help="An OASIS XML catalogue that names files of the DTD; repeatable.",
+    ),
+]
+"""The option ``--catalog`` of every command that reads a DTD file."""
+
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 """The option ``--json``."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Annotated, Final
 
 import typer
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from heptox.cli.inputs import Json
+from heptox.cli.inputs import CatalogueFiles, Json
 from heptox.cli.output import on_terminal, print_json, print_result
 from heptox.errors import Fault, SchemaError
 from heptox.schema import (
@@ -24,10 +24,13 @@ from heptox.schema import (
     alike_boxes,
     document_dtd,
     groups as groups_of,
-    inferred_references,
+    only_identifier,
     read_schema,
 )
 from heptox.xml import read_document
+
+MOST_SHOWN: Final = 200_000
+"""Nodes of a tree that are shown at most."""
 
 
 def show(
@@ -37,34 +40,32 @@ def show(
     root: Annotated[str | None, typer.Option(metavar="NAME", help="The root element type.")] = None,
     groups: Annotated[bool, typer.Option("--groups", help="Show the groups instead of the tree.")] = False,
     depth: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Levels below the root that are shown; else all.")
+        int | None, typer.Option("--depth", metavar="N", min=0, help="Show N levels below the root, and no more.")
     ] = None,
+    catalogues: CatalogueFiles = None,
     json: Json = False,
 ) -> None:
     """Show the tree of a schema, or its groups.
 
-    A document, FILE.xml, is shown by the DTD that it holds in its DOCTYPE. What an XSD imports is read beside it, and
-    names have the prefixes that it declares.
+    A document, FILE.xml, is shown by the DTD that it holds in its DOCTYPE. Names have the prefixes that the schema
+    declares.
 
     The tree names each element and attribute with its cardinality (none: one; ? at most one; * any number; + at least
-    one) and its kind; a recursive element type is unfolded once. Of a large schema, --depth shows the first levels. A
-    group is a unit of information: what can be bound together without multiplying each other. Repeating siblings of the
-    same content share a group, as if in a box.
+    one) and its kind; a recursive element type is unfolded once. A group is a unit of information: what can be bound
+    together without multiplying each other. Repeating siblings of the same content share a group, as if in a box.
+
+    A DTD may be of several files: those in its folder are read, and those that catalogues name: --catalog, and
+    catalog.xml beside it or in a folder just below. What an XSD imports is read beside it. Nothing is fetched.
     """
-    graph = document_dtd(read_document(file), root) if file.endswith(".xml") else read_schema(file, root)
+    if groups and depth is not None:
+        raise typer.BadParameter("--depth cuts the tree, not the groups")
+    xml = file.endswith(".xml")
+    graph = document_dtd(read_document(file), root) if xml else read_schema(file, root, catalogues or ())
     tree = SchemaTree(graph)
     if groups:
         _show_groups(tree, json)
     else:
-        try:
-            _show_tree(tree, depth, json)
-        except SchemaError as error:
-            raise SchemaError(map(_advised, error.faults)) from None
-
-
-def _advised(fault: Fault) -> Fault:
-    """A fault with what to do about it: a tree that is too large can be shown in part."""
-    return replace(fault, hint="show its first levels, as with --depth 3") if fault.code == "HX2012" else fault
+        _show_tree(tree, depth, json)
 
 
 def _show_groups(tree: SchemaTree, json: bool) -> None:
@@ -87,7 +88,7 @@ class Node:
 
 
 def _show_tree(tree: SchemaTree, depth: int | None, json: bool) -> None:
-    node = _node(tree, (), _Notes(tree, whole=depth is None), set(), depth)
+    node = _Unfolding(tree, depth).node(())
     if json:
         print_json(asdict(node))
     elif on_terminal():
@@ -100,10 +101,9 @@ def _show_tree(tree: SchemaTree, depth: int | None, json: bool) -> None:
 class _Notes:
     """What is said about a node beside its name and cardinality."""
 
-    def __init__(self, tree: SchemaTree, *, whole: bool) -> None:
-        """What an ``IDREF`` refers to is known only where the ``whole`` tree may be looked at."""
+    def __init__(self, tree: SchemaTree) -> None:
         self.tree = tree
-        self.references = {found.source: found.target for found in inferred_references(tree)} if whole else {}
+        self.target = only_identifier(tree.graph)
 
     def of(self, path: Path, unfolded: bool) -> Iterator[str]:
         if not self.tree.is_element(path):
@@ -112,10 +112,10 @@ class _Notes:
         element = self.tree.element(path)
         if self.tree.is_recursive(path):
             yield "recursive" if unfolded else "recursive, as above"
-        if element.mixed:
+        if element.mixed and not element.open:
             yield "mixed"
-        elif element.text:
-            yield element.value_type.value if element.value_type is not ValueType.STRING else "text"
+        elif element.text and not element.open:
+            yield "text" if element.value_type is ValueType.STRING else element.value_type.value
         elif not element.children and not element.open:
             yield "empty"
         if element.values:
@@ -135,8 +135,8 @@ class _Notes:
             yield f'{"fixed" if attribute.fixed else "default"} "{attribute.default}"'
         if attribute.type is AttributeType.ID:
             yield "key"
-        if path in self.references:
-            yield f"refers to {self.tree.graph.prefixes.path(self.references[path])}"
+        if attribute.type is AttributeType.IDREF and self.target is not None:
+            yield f"refers to {self.tree.graph.prefixes.path(self.target)}"
 
 
 _MOST_VALUES: Final = 6
@@ -148,22 +148,36 @@ def _enumerated(values: tuple[str, ...]) -> str:
     return " | ".join(values) if more <= 1 else f"{' | '.join(values[:_MOST_VALUES])} | {more} others"
 
 
-def _node(tree: SchemaTree, path: Path, notes: _Notes, unfolded: set[str], depth: int | None) -> Node:
-    """The node at ``path`` with ``depth`` levels below it; recursive element types are unfolded where they come first,
-    and so stay finite."""
-    element = tree.element(path) if tree.is_element(path) else None
-    again = element is not None and element.key in unfolded
-    if element is not None and tree.is_recursive(path):
-        unfolded.add(element.key)
-    cardinality = tree.edge(path)
-    below = () if again or depth == 0 else tree.children(path)
-    deeper = None if depth is None else depth - 1
-    return Node(
-        name=tree.graph.prefixes.step(path[-1] if path else tree.root),
-        cardinality=cardinality.value,
-        notes=tuple(notes.of(path, not again)),
-        children=tuple(_node(tree, child, notes, unfolded, deeper) for child in below),
-    )
+class _Unfolding:
+    """Unfolds a tree to a depth; recursive element types are unfolded where they come first, and so stay finite."""
+
+    def __init__(self, tree: SchemaTree, depth: int | None) -> None:
+        self.tree = tree
+        self.depth = depth
+        self.notes = _Notes(tree)
+        self.unfolded: set[str] = set()
+        self.count = 0
+
+    def node(self, path: Path) -> Node:
+        """The node at ``path``, with those below it. Raises :class:`SchemaError` (HX2012) beyond :data:`MOST_SHOWN`."""
+        self.count += 1
+        if self.count > MOST_SHOWN:
+            message = f"the schema tree has more than {MOST_SHOWN} nodes"
+            raise SchemaError(Fault("HX2012", message, file=self.tree.graph.file, hint="--depth N shows less of it"))
+        again, cut = False, False
+        if self.tree.is_element(path):
+            key = self.tree.element(path).key
+            again, cut = key in self.unfolded, len(path) == self.depth
+            if not cut and self.tree.is_recursive(path):
+                self.unfolded.add(key)
+        children = () if again else self.tree.children(path)
+        prefixes = self.tree.graph.prefixes
+        return Node(
+            name=prefixes.step(path[-1]) if path else prefixes.written(self.tree.root),
+            cardinality=self.tree.edge(path).value,
+            notes=(*self.notes.of(path, not again), *(["more below"] if cut and children else [])),
+            children=() if cut else tuple(map(self.node, children)),
+        )
 
 
 def _label(node: Node) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import typer
 
 # Not its names: rapidfuzz is loaded when something is suggested.
 from heptox import mapping as mappings
-from heptox.cli.inputs import STANDARD_INPUT, Json
+from heptox.cli.inputs import STANDARD_INPUT, CatalogueFiles, Json
 from heptox.cli.output import print_json, print_note, print_result
 from heptox.errors import SchemaError
 from heptox.grammar import SchemaDeclaration
@@ -37,6 +37,7 @@ def suggest(
         list[str] | None,
         typer.Option("--target-document", metavar="FILE", help="A sample document of the target; repeatable."),
     ] = None,
+    catalogues: CatalogueFiles = None,
     json: Json = False,
 ) -> None:
     """Suggest the arrows of a mapping between two schemas.
@@ -52,7 +53,8 @@ def suggest(
         lines = SchemaDeclaration("source", source), SchemaDeclaration("target", target)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    graphs = read_dtd(source, source_root), read_dtd(target, target_root)
+    named = catalogues or ()
+    graphs = read_dtd(source, source_root, named), read_dtd(target, target_root, named)
     samples = _documents(source_document or (), graphs[0]), _documents(target_document or (), graphs[1])
     found = mappings.suggest(
         SchemaTree(graphs[0]), SchemaTree(graphs[1]), source_documents=samples[0], target_documents=samples[1]

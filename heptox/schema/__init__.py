@@ -28,8 +28,8 @@ from heptox.schema.model import (
     ValueType,
     tokens,
 )
-from heptox.schema.reading import parse_schema, read_schema
-from heptox.schema.references import id_paths, idref_paths, inferred_references
+from heptox.schema.reading import is_xsd, parse_schema, read_schema, read_schema_roots, start_of
+from heptox.schema.references import id_paths, idref_paths, inferred_references, only_identifier
 from heptox.schema.steps import axis_matches
 from heptox.schema.tree import ANYWHERE, TEXT, WILDCARD, Axis, Box, Match, Path, SchemaTree
 from heptox.schema.validation import (
@@ -93,7 +93,9 @@ __all__ = [
     "infer_xsd",
     "inferred_references",
     "is_amended",
+    "is_xsd",
     "keys_and_references",
+    "only_identifier",
     "other_schema_fault",
     "parse_dtd",
     "parse_dtd_roots",
@@ -102,7 +104,9 @@ __all__ = [
     "random_document",
     "read_dtd",
     "read_schema",
+    "read_schema_roots",
     "root_candidates",
+    "start_of",
     "stream_faults",
     "tokens",
     "validity_faults",

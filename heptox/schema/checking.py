@@ -19,7 +19,7 @@ from heptox.schema.model import SchemaGraph
 from heptox.schema.reading import is_xsd, read_schema, schema_files, start_of
 from heptox.schema.roots import chosen_root
 from heptox.schema.validation import MAXIMUM_FAULTS, other_schema_fault, stream_faults
-from heptox.schema.xsd_files import XSD, SchemaFiles
+from heptox.schema.xsd_files import SchemaFiles, global_elements
 from heptox.xml import (
     XSI_NAMESPACE,
     Document,
@@ -58,12 +58,16 @@ class DocumentFaults:
 class DocumentChecker(ABC):
     """Checks documents against one schema."""
 
-    @abstractmethod
     def check(self, path: str | os.PathLike[str]) -> DocumentFaults:
+        """The faults of a document in a file, as :meth:`faults_of`; raises as that and :func:`read_bytes`."""
+        return self.faults_of(read_bytes(path), file_name(path))
+
+    @abstractmethod
+    def faults_of(self, data: bytes, file: str) -> DocumentFaults:
         """The faults of a document, at most :data:`MAXIMUM_FAULTS` of them, each with its line and its path: HX2007,
         or HX2013 where it is of another schema.
 
-        Raises :class:`InputError` as :func:`read_bytes` and :func:`parse_document`.
+        Raises :class:`InputError` as :func:`parse_document`.
         """
 
 
@@ -87,26 +91,12 @@ class _ByGraph(DocumentChecker):
 
     graph: SchemaGraph
 
-    def check(self, path: str | os.PathLike[str]) -> DocumentFaults:
-        source = BytesIO(read_bytes(path))
-        faults = stream_faults(source, self.graph, file_name(path), most=MOST_COUNTED)
+    def faults_of(self, data: bytes, file: str) -> DocumentFaults:
+        faults = stream_faults(BytesIO(data), self.graph, file, most=MOST_COUNTED)
         return DocumentFaults(len(faults), faults[:MAXIMUM_FAULTS])
 
 
 # -- XSDs ------------------------------------------------------------------------------------------------------------
-
-
-def _global_elements(files: SchemaFiles) -> Iterator[str]:
-    """What the roots of documents may be called, and perhaps more: a file without a target namespace has that of each
-    file that includes it."""
-    namespaces = {file.namespace for file in files.files.values()}
-    for file in files.files.values():
-        declared = [*file.root.iterchildren(XSD + "element")]
-        for overriding in file.root.iterchildren(XSD + "override"):
-            declared += overriding.iterchildren(XSD + "element")
-        for child in declared:
-            for namespace in (file.namespace,) if file.namespace else namespaces:
-                yield expanded_name(namespace, child.get("name", ""))
 
 
 class _ByXsd(DocumentChecker):
@@ -114,10 +104,10 @@ class _ByXsd(DocumentChecker):
 
     def __init__(self, files: SchemaFiles, named: SchemaGraph | None) -> None:
         self._named = named
-        self._roots = frozenset(_global_elements(files))
+        self._roots = frozenset(global_elements(files))
 
-    def check(self, path: str | os.PathLike[str]) -> DocumentFaults:
-        document = parse_document(read_bytes(path), file_name(path), namespaces=True)
+    def faults_of(self, data: bytes, file: str) -> DocumentFaults:
+        document = parse_document(data, file, namespaces=True)
         if self._named is not None and (fault := other_schema_fault(document, chosen_root(self._named, None))):
             return DocumentFaults(1, (fault,))
         if document.root.tag not in self._roots:

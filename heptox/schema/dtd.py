@@ -1,30 +1,49 @@
 """Reading DTDs into schema graphs (``semantics.md`` section 1).
 
-lxml (libxml2) parses the DTD and resolves its parameter entities; external ones are refused, nothing is fetched.
+A DTD may consist of several files: those in its folder, and those that a catalogue names; nothing is fetched.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
-
-from lxml import etree
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from heptox.errors import Fault, Position, SchemaError, near_names
+from heptox.schema.determinism import ambiguous_name
+from heptox.schema.dtd_declarations import AttributeDeclaration, Declarations
+from heptox.schema.dtd_entities import MOST_BYTES, Files, Source
+from heptox.schema.dtd_namespaces import Naming
+from heptox.schema.dtd_parser import parse_declarations
+from heptox.schema.dtd_text import written
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
-from heptox.xml import PARSING, Document, file_name, read_dtd_text
+from heptox.xml import STANDARD_INPUT, Document, file_name, read_dtd_text, split_name
+
+Paths = Sequence[str | os.PathLike[str]]
 
 # -- reading -----------------------------------------------------------------------------------------------------
 
 
-def read_dtd(path: str | os.PathLike[str], root: str | None = None) -> SchemaGraph:
-    """The schema graph of a DTD file (``"-"``: standard input).
+def read_dtd(path: str | os.PathLike[str], root: str | None = None, catalogues: Paths = ()) -> SchemaGraph:
+    """The schema graph of a DTD file (``"-"``: standard input), and of the files that it is made of.
 
-    Raises :class:`InputError` when the file cannot be read, and :class:`SchemaError` as :func:`parse_dtd`.
+    These are files in its folder and below, and what OASIS XML catalogues name: ``catalogues``, then ``catalog.xml``
+    beside the DTD and in the folders just below. Nothing is fetched. ``text`` of the graph is one text that needs no
+    other file.
+
+    Raises :class:`InputError` when a file cannot be read, and :class:`SchemaError` as :func:`parse_dtd`, HX2015 for a
+    catalogue that is none.
     """
-    return parse_dtd(read_dtd_text(path), root, file_name(path))
+    return _read(path, catalogues).graph(root)
+
+
+def read_dtd_roots(path: str | os.PathLike[str], catalogues: Paths = ()) -> dict[str, SchemaGraph]:
+    """As :func:`parse_dtd_roots` for a DTD file, which is read as by :func:`read_dtd`."""
+    return _read(path, catalogues).graphs()
 
 
 def document_dtd(document: Document, root: str | None = None) -> SchemaGraph:
@@ -48,22 +67,20 @@ def document_dtd(document: Document, root: str | None = None) -> SchemaGraph:
 def parse_dtd(text: str, root: str | None = None, file: str | None = None) -> SchemaGraph:
     """The schema graph of a DTD; without ``root``, the only element that is no child of another is the root.
 
-    Raises :class:`SchemaError` with all faults found: HX2001 malformed or inconsistent, HX2002 external entity, HX2003
-    undeclared child, HX2004 content ``ANY``, HX2005 root missing or not the only candidate, HX2006 prefixed name,
-    HX2009 content model that is not deterministic.
+    No file is read. ``root`` is a name as the DTD has it, or an expanded one.
+
+    Raises :class:`SchemaError` with all faults found: HX2001 malformed or inconsistent, HX2002 external entity that is
+    not read, HX2003 undeclared child, HX2005 root missing or not the only candidate, HX2006 namespace of a name not
+    known, HX2009 content model that is not deterministic, HX2014 beyond a limit.
 
     >>> graph = parse_dtd("<!ELEMENT bib (book*)> <!ELEMENT book (title, note?)>"
     ...                   "<!ELEMENT title (#PCDATA)> <!ELEMENT note (#PCDATA)>")
     >>> graph.root, [f"{child.name}{child.cardinality}" for child in graph.elements["book"].children]
     ('bib', ['title1', 'note?'])
+    >>> sorted(parse_dtd("<!ELEMENT a ANY> <!ATTLIST a xmlns CDATA #FIXED 'urn:a' xml:lang NMTOKEN #IMPLIED>").elements)
+    ['{urn:a}a']
     """
-    elements, faults = _read_elements(text, file)
-    candidates = [root] if root is not None else root_candidates(elements)
-    if len(candidates) != 1 or candidates[0] not in elements:
-        faults.append(_root_fault(candidates, elements, file))
-    if faults:
-        raise SchemaError(_in_order(faults))
-    return SchemaGraph(candidates[0], elements, file, text)
+    return _parsed(Source(text, file), Files()).graph(root)
 
 
 def parse_dtd_roots(text: str, file: str | None = None) -> dict[str, SchemaGraph]:
@@ -75,31 +92,24 @@ def parse_dtd_roots(text: str, file: str | None = None) -> dict[str, SchemaGraph
     >>> sorted(parse_dtd_roots("<!ELEMENT a (c)> <!ELEMENT b (c)> <!ELEMENT c EMPTY>"))
     ['a', 'b']
     """
-    elements, faults = _read_elements(text, file)
-    if not elements:
-        faults.append(_root_fault([], elements, file))
-    if faults:
-        raise SchemaError(_in_order(faults))
-    return {root: SchemaGraph(root, elements, file, text) for root in root_candidates(elements) or elements}
+    return _parsed(Source(text, file), Files()).graphs()
 
 
-def _read_elements(text: str, file: str | None) -> tuple[dict[str, Element], list[Fault]]:
-    """The element types of a DTD, and what is wrong with it but for its root; raises as :func:`parse_dtd`."""
-    places = _Declarations(text, file)
-    if (document := _DOCUMENT.match(text)) is not None:
-        raise SchemaError(_document_fault(document, places))
-    document_type = _loaded(text, places)
-    declarations = list(document_type.iterelements())
-    faults = list(_unsupported(declarations, places))
-    if any(declared.prefix for declared in declarations):  # the names of children come without their prefixes
-        raise SchemaError(_in_order(faults))
-    unparsed = tuple(
-        each.name for each in document_type.iterentities() if each.orig is None and each.content is not None
-    )
-    elements = {declared.name: _element(declared, unparsed) for declared in declarations}
-    faults += _undeclared(elements, places)
-    faults += _ambiguous(document_type, elements.values(), places)
-    return elements, faults
+def _read(path: str | os.PathLike[str], catalogues: Paths) -> _Dtd:
+    known = None if path == STANDARD_INPUT else Path(os.fspath(path))
+    source = Source(read_dtd_text(path), file_name(path), known)
+    return _parsed(source, Files.of(known, catalogues))
+
+
+def _parsed(source: Source, files: Files) -> _Dtd:
+    if (document := _DOCUMENT.match(source.text)) is not None:
+        raise SchemaError(_document_fault(document, source))
+    declarations = parse_declarations(source, files)
+    text = written(declarations) if declarations.is_modular else source.text
+    if len(text) > MOST_BYTES:
+        message = f"the DTD has more than {MOST_BYTES:,} characters, its entities expanded"
+        raise SchemaError(Fault("HX2014", message, file=source.file))
+    return _Dtd(declarations, source, text)
 
 
 _DOCUMENT: Final = re.compile(
@@ -109,7 +119,7 @@ _DOCUMENT: Final = re.compile(
 """The start of an XML document: what a DTD has at no place outside its comments is a DOCTYPE, or a tag."""
 
 
-def _document_fault(found: re.Match[str], places: _Declarations) -> Fault:
+def _document_fault(found: re.Match[str], source: Source) -> Fault:
     """That a document was given for a DTD."""
     root = found["root"]
     is_schema = root.rpartition(":")[2] == "schema"
@@ -117,8 +127,7 @@ def _document_fault(found: re.Match[str], places: _Declarations) -> Fault:
     hint = "give the DTD that its documents follow"
     if found["subset"] and "DOCTYPE" in found[0]:
         hint = "write what stands in the brackets of its DOCTYPE to a file, and give that"
-    position = places.position(found.start("root"))
-    return Fault("HX2001", f"this is {what}, not a DTD", position, places.line(position.line), hint=hint)
+    return source.fault("HX2001", f"this is {what}, not a DTD", found.start("root"), hint)
 
 
 def root_candidates(elements: Mapping[str, Element]) -> list[str]:
@@ -127,7 +136,7 @@ def root_candidates(elements: Mapping[str, Element]) -> list[str]:
     return sorted(elements.keys() - children)
 
 
-def _root_fault(candidates: list[str], elements: Mapping[str, Element], file: str | None) -> Fault:
+def _root_fault(candidates: Sequence[str], elements: Sequence[str], file: str | None) -> Fault:
     if not elements:
         return Fault("HX2005", "no element type is declared", file=file, hint="write <!ELEMENT name (...)>")
     if not candidates:
@@ -143,206 +152,139 @@ def _root_fault(candidates: list[str], elements: Mapping[str, Element], file: st
 
 
 def _in_order(faults: Iterable[Fault]) -> list[Fault]:
-    return sorted(faults, key=lambda fault: (fault.position is None, fault.position))
+    def key(fault: Fault) -> tuple[bool, str, int, int]:
+        position = fault.position
+        return (False, position.file or "", position.line, position.column) if position else (True, "", 0, 0)
 
-
-# -- positions ---------------------------------------------------------------------------------------------------
-
-_DECLARATION: Final = re.compile(
-    r"""<!--.*?-->|<\?.*?\?>|<!(?P<kind>\w+)\s+(?:%\s+)?(?P<name>[^\s>]+)(?:"[^"]*"|'[^']*'|[^>"'])*>""", re.DOTALL
-)
-
-
-class _Declarations:
-    """Where a DTD's text declares what: the parser does not say. What parameter entities declare has no place."""
-
-    def __init__(self, text: str, file: str | None) -> None:
-        self.text = text
-        self.file = file
-        self._found: dict[tuple[str, str], re.Match[str]] = {}
-        for found in _DECLARATION.finditer(text):
-            if found["kind"]:
-                self._found.setdefault((found["kind"], found["name"]), found)
-
-    def fault(self, code: str, message: str, kind: str, name: str, part: str = "", hint: str | None = None) -> Fault:
-        """A fault at the declaration of ``name``, or where ``part`` is named in it."""
-        found = self._found.get((kind, name))
-        if found is None:
-            return Fault(code, message, hint=hint, file=self.file)
-        inner = re.compile(rf"(?<![\w.:-]){re.escape(part)}(?![\w.:-])").search(
-            self.text, found.end("name"), found.end()
-        )
-        position = self.position(inner.start() if part and inner else found.start())
-        return Fault(code, message, position, self.line(position.line), hint)
-
-    def external(self, system: str) -> Fault:
-        """The fault that the DTD refers to the external entity with the address ``system``."""
-        hint = "write its declarations into the DTD; other files and the network are not read"
-        for (kind, name), found in self._found.items():
-            if kind == "ENTITY" and system in found[0]:
-                return self.fault(
-                    "HX2002", f"the parameter entity {name} is external ({system})", kind, name, hint=hint
-                )
-        return Fault("HX2002", f"a parameter entity is external ({system})", file=self.file, hint=hint)
-
-    def position(self, offset: int) -> Position:
-        before = self.text[:offset]
-        return Position(before.count("\n") + 1, offset - before.rfind("\n"), self.file)
-
-    def line(self, number: int) -> str | None:
-        lines = self.text.split("\n", number)
-        return (lines[number - 1].strip()[:120] or None) if 0 < number <= len(lines) else None
-
-
-# -- lxml --------------------------------------------------------------------------------------------------------
-
-_SYSTEM: Final = "heptox:dtd"
-_TEXT_DECLARATION: Final = re.compile(r"\A\ufeff?<\?xml\s[^>]*\?>")
-
-
-class _OnlyTheText(etree.Resolver):
-    """Answers every request of the parser from memory: with the DTD's text, or with nothing, and remembers it."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
-        self.refused: list[str] = []
-
-    def resolve(self, system_url: str, public_id: object, context: object) -> object:  # type: ignore[override]  # noqa: ARG002
-        if system_url == _SYSTEM:
-            return self.resolve_string(self.text, context)  # type: ignore[call-arg]  # the stubs differ from lxml
-        self.refused.append(system_url)
-        return self.resolve_string("", context)  # type: ignore[call-arg]  # as above
-
-
-def _loaded(text: str, places: _Declarations) -> Any:
-    """lxml's ``DTD`` of a text. ``recover`` lets the parser report every inconsistency of the DTD; none is let pass."""
-    # the text is decoded already, whatever encoding it names
-    resolver = _OnlyTheText(_TEXT_DECLARATION.sub(lambda found: " " * len(found[0]), text))
-    parser = etree.XMLParser(
-        load_dtd=True, dtd_validation=True, resolve_entities=True, no_network=True, recover=True, huge_tree=False
-    )
-    parser.resolvers.add(resolver)
-    with PARSING:
-        root = etree.fromstring(f'<!DOCTYPE r SYSTEM "{_SYSTEM}"><r/>', parser)
-    faults = [places.external(system) for system in dict.fromkeys(resolver.refused)]
-    faults += _parser_faults(parser.error_log, places)
-    if faults:
-        raise SchemaError(faults)
-    return root.getroottree().docinfo.externalDTD
-
-
-def _parser_faults(log: Iterable[Any], places: _Declarations) -> Iterator[Fault]:
-    """The faults that the parser found in the DTD: all inconsistencies up to the first error of syntax."""
-    seen = set()
-    for entry in log:
-        if entry.filename != _SYSTEM or entry.level_name == "WARNING" or (entry.line, entry.column) in seen:
-            continue
-        seen.add((entry.line, entry.column))
-        position = Position(max(entry.line, 1), max(entry.column, 1), places.file)
-        message = re.sub(r"[,:] (see|use|try) \w*(XML_PARSE|xmlCtxt).*$", "", entry.message.strip())
-        yield Fault("HX2001", message, position, places.line(position.line))
-        if entry.domain_name != "VALID":
-            return
+    return sorted(faults, key=key)
 
 
 # -- elements ----------------------------------------------------------------------------------------------------
 
 
-def _unsupported(declarations: Iterable[Any], places: _Declarations) -> Iterator[Fault]:
-    hint = "namespaces are not handled: use names without prefix"
-    for declared in declarations:
-        name = f"{declared.prefix}:{declared.name}" if declared.prefix else declared.name
-        if declared.prefix:
-            yield places.fault("HX2006", f"the element name {name} has a prefix", "ELEMENT", name, hint=hint)
-        if declared.type == "any":
-            message = f"the content of {name} is ANY"
-            yield places.fault("HX2004", message, "ELEMENT", name, "ANY", "list what it may contain")
-        for attribute in declared.iterattributes():
-            if attribute.prefix or attribute.name == "xmlns":
-                full = f"{attribute.prefix}:{attribute.name}" if attribute.prefix else attribute.name
-                message = f"the attribute {full} of {name} belongs to namespaces"
-                yield places.fault("HX2006", message, "ATTLIST", name, full, hint)
+@dataclass(frozen=True, slots=True)
+class _Dtd:
+    """What a DTD declares, where it stands, and a text that says the same."""
+
+    declarations: Declarations
+    source: Source
+    text: str
+
+    def graph(self, root: str | None) -> SchemaGraph:
+        """The schema graph; raises :class:`SchemaError` with what is inconsistent."""
+        candidates = self._candidates() if root is None else [self._named(root) or root]
+        known = candidates[0] if len(candidates) == 1 and candidates[0] in self.declarations.elements else None
+        naming = Naming(self.declarations, known)
+        faults = [*self._faults(), *naming.faults]
+        if known is None:
+            faults.append(_root_fault(candidates, list(self.declarations.elements), self.source.file))
+        if known is None or faults:
+            raise SchemaError(_in_order(faults))
+        return self._graph(naming, known, _elements(self.declarations, naming))
+
+    def graphs(self) -> dict[str, SchemaGraph]:
+        """The schema graph of each root that documents may have; raises as :meth:`graph`."""
+        roots = self._candidates() or list(self.declarations.elements)
+        naming = Naming(self.declarations, roots[0] if roots else None)
+        faults = [*self._faults(), *naming.faults]
+        if not roots:
+            faults.append(_root_fault([], [], self.source.file))
+        if faults:
+            raise SchemaError(_in_order(faults))
+        found: dict[str, SchemaGraph] = {}
+        elements = _elements(self.declarations, naming)
+        for root in roots:
+            if naming.depends_on_root and root != naming.root:
+                naming = Naming(self.declarations, root)
+                if naming.faults:
+                    raise SchemaError(_in_order(naming.faults))
+                elements = _elements(self.declarations, naming)
+            found[naming.elements[root]] = self._graph(naming, root, elements)
+        return found
+
+    def _graph(self, naming: Naming, root: str, elements: Mapping[str, Element]) -> SchemaGraph:
+        return SchemaGraph(naming.elements[root], elements, self.source.file, self.text, naming.prefixes)
+
+    def _faults(self) -> Iterator[Fault]:
+        yield from _undeclared(self.declarations)
+        yield from _ambiguous(self.declarations)
+
+    def _candidates(self) -> list[str]:
+        """The element types that are no child of any but perhaps themselves, as :func:`root_candidates`."""
+        declared = self.declarations.elements.values()
+        children = {child for element in declared for child in element.children if child != element.name}
+        return sorted(self.declarations.elements.keys() - children)
+
+    def _named(self, root: str) -> str | None:
+        """The element type, as the DTD writes it, that a root means: so, or expanded."""
+        elements = self.declarations.elements
+        if root in elements:
+            return root
+        local = split_name(root)[1]
+        ends = [name for name in elements if name.rpartition(":")[2] == local]
+        return next((name for name in ends if Naming(self.declarations, name).elements[name] == root), None)
 
 
-def _undeclared(elements: Mapping[str, Element], places: _Declarations) -> Iterator[Fault]:
-    for element in elements.values():
-        for child in element.children:
-            if child.name not in elements:
-                near = near_names(child.name, elements)
-                hint = f"did you mean {near[0]}?" if near else f"declare it: <!ELEMENT {child.name} (#PCDATA)>"
-                message = f"{child.name}, a child of {element.name}, is not declared"
-                yield places.fault("HX2003", message, "ELEMENT", element.name, child.name, hint)
+def _elements(declarations: Declarations, naming: Naming) -> dict[str, Element]:
+    """The element types by their expanded names."""
+    unparsed = tuple(declarations.unparsed)
+    found = {}
+    for declared in declarations.elements.values():
+        content = None if declared.content is None else _renamed(declared.content, naming.elements)
+        names = naming.attributes[declared.name]
+        attributes = declarations.attributes.get(declared.name, {})
+        element = Element(
+            name=naming.elements[declared.name],
+            children=_children(content) if content else (),
+            attributes=tuple(_attribute(attributes[each], name, unparsed) for each, name in names.items()),
+            text=declared.kind in ("text", "mixed", "ANY"),
+            content=content,
+            open=declared.kind == "ANY",
+        )
+        found[element.name] = element
+    return found
 
 
-def _ambiguous(document_type: Any, elements: Iterable[Element], places: _Declarations) -> Iterator[Fault]:
-    """The content models that XML 1.0 (section 3.2.1) calls errors: libxml2 cannot recognise their valid documents.
-
-    It says so when it first checks an element; only a name that stands twice in a content model can make one so.
-    """
-    for element in elements:
-        names = list(_names(element.content)) if element.content and not element.text else []
-        if len(set(names)) == len(names) or document_type.validate(etree.Element(element.name)):
-            continue
-        if any(entry.type_name == "DTD_CONTENT_NOT_DETERMINIST" for entry in document_type.error_log):
-            message = f"the content model of {element.name} is not deterministic"
-            hint = "a child must tell at once which part of the model it is, as in (a, (b | c)) for ((a, b) | (a, c))"
-            yield places.fault("HX2009", message, "ELEMENT", element.name, hint=hint)
+def _renamed(particle: Particle, names: Mapping[str, str]) -> Particle:
+    members = tuple(_renamed(member, names) for member in particle.members)
+    return Particle(particle.kind, particle.occurrence, names.get(particle.name, ""), members)
 
 
-def _names(particle: Particle) -> Iterator[str]:
-    if particle.kind == "name":
-        yield particle.name
-    for member in particle.members:
-        yield from _names(member)
-
-
-def _element(declared: Any, unparsed: tuple[str, ...]) -> Element:
-    content = _particle(declared.content) if declared.content is not None else None
-    return Element(
-        name=declared.name,
-        children=_children(content) if content else (),
-        attributes=tuple(_attribute(attribute, unparsed) for attribute in declared.iterattributes()),
-        text=declared.type == "mixed",
-        content=content,
-    )
-
-
-def _attribute(declared: Any, unparsed: tuple[str, ...]) -> Attribute:
-    kind = AttributeType(declared.type.upper())
-    guaranteed = declared.default == "required" or declared.default_value is not None
+def _attribute(declared: AttributeDeclaration, name: str, unparsed: tuple[str, ...]) -> Attribute:
+    guaranteed = declared.presence == "REQUIRED" or declared.default is not None
+    names_entities = declared.type in (AttributeType.ENTITY, AttributeType.ENTITIES)
     return Attribute(
-        name=declared.name,
-        type=kind,
+        name=name,
+        type=declared.type,
         cardinality=Cardinality.ONE if guaranteed else Cardinality.OPTIONAL,
-        default=declared.default_value,
-        values=unparsed if kind in (AttributeType.ENTITY, AttributeType.ENTITIES) else tuple(declared.itervalues()),
-        fixed=declared.default == "fixed",
+        default=declared.default,
+        values=unparsed if names_entities else declared.values,
+        fixed=declared.presence == "FIXED",
     )
 
 
-_OCCURRENCE: Final = {
-    "once": Cardinality.ONE,
-    "opt": Cardinality.OPTIONAL,
-    "mult": Cardinality.MANY,
-    "plus": Cardinality.SOME,
-}
+def _undeclared(declarations: Declarations) -> Iterator[Fault]:
+    known = declarations.elements
+    for element in known.values():
+        for child, offset in element.children.items():
+            if child not in known:
+                near = near_names(child, known)
+                hint = f"did you mean {near[0]}?" if near else f"declare it: <!ELEMENT {child} (#PCDATA)>"
+                message = f"{child}, a child of {element.name}, is not declared"
+                yield element.place.source.fault("HX2003", message, offset, hint)
 
 
-def _particle(content: Any) -> Particle | None:
-    """lxml's content model, in which a list is a chain of pairs, as a particle; ``None`` for text."""
-    if content.type == "pcdata":
-        return None
-    occurrence = _OCCURRENCE[content.occur]
-    if content.type == "element":
-        return Particle("name", occurrence, content.name)
-    parts, rest = [content.left], content.right
-    while rest is not None and rest.type == content.type and rest.occur == "once":
-        parts.append(rest.left)
-        rest = rest.right
-    parts.extend(() if rest is None else (rest,))
-    members = tuple(member for member in map(_particle, parts) if member)
-    return Particle("sequence" if content.type == "seq" else "choice", occurrence, members=members)
+def _ambiguous(declarations: Declarations) -> Iterator[Fault]:
+    """The content models that XML 1.0 (section 3.2.1) calls errors."""
+    for element in declarations.elements.values():
+        name = ambiguous_name(element.content) if element.content and element.kind == "children" else None
+        if name is not None:
+            message = f"the content model of {element.name} is not deterministic: {name} could be two of its parts"
+            hint = "a child must tell at once which part of the model it is, as in (a, (b | c)) for ((a, b) | (a, c))"
+            yield element.place.source.fault("HX2009", message, element.place.offset, hint)
+
+
+# -- cardinalities -----------------------------------------------------------------------------------------------
 
 
 def _children(content: Particle) -> tuple[Child, ...]:
@@ -378,13 +320,13 @@ def _in_sequence(members: Iterable[Mapping[str, Cardinality]]) -> dict[str, Card
 
 
 def _in_choice(members: Sequence[Mapping[str, Cardinality]]) -> dict[str, Cardinality]:
-    return {
-        name: _cardinality(
-            required=all(name in member and member[name].required for member in members),
-            repeats=any(name in member and member[name].repeats for member in members),
-        )
-        for name in dict.fromkeys(name for member in members for name in member)
-    }
+    required: Counter[str] = Counter()
+    repeats: dict[str, bool] = {}
+    for member in members:
+        for name, cardinality in member.items():
+            required[name] += cardinality.required
+            repeats[name] = repeats.get(name, False) or cardinality.repeats
+    return {name: _cardinality(required[name] == len(members), each) for name, each in repeats.items()}
 
 
 def _times(inner: Cardinality, outer: Cardinality) -> Cardinality:

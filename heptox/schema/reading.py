@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +14,8 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Final
 
 from heptox import __version__
-from heptox.errors import SchemaError
-from heptox.schema.dtd import parse_dtd, read_dtd
+from heptox.errors import Fault, SchemaError
+from heptox.schema.dtd import parse_dtd, read_dtd, read_dtd_roots
 from heptox.schema.graph_text import VERSION, is_graph_text, parse_graph, write_graph
 from heptox.schema.model import SchemaGraph
 from heptox.schema.roots import chosen_root
@@ -34,9 +34,12 @@ _XSD: Final = re.compile(
 _NAMESPACE: Final = "http://www.w3.org/2001/XMLSchema"
 
 
-def read_schema(path: str | os.PathLike[str], root: str | None = None) -> SchemaGraph:
+def read_schema(
+    path: str | os.PathLike[str], root: str | None = None, catalogues: Sequence[str | os.PathLike[str]] = ()
+) -> SchemaGraph:
     """The schema graph of a file: an XSD, the text of a graph, or else a DTD, by what it holds (``"-"``: standard
-    input). The root may be an expanded name, a name with a prefix of the schema, or a local name that is unique.
+    input). The root may be an expanded name, a name with a prefix of the schema, or a local name that is unique. The
+    ``catalogues`` are for DTDs.
 
     What was read of an XSD is kept in the user's cache folder, as long as its files are the same.
 
@@ -51,7 +54,34 @@ def read_schema(path: str | os.PathLike[str], root: str | None = None) -> Schema
         return _read_xsd(path, data, root)
     if is_graph_text(text):
         return parse_schema(text, root, name)
-    return parse_dtd(decode_dtd(data, name), root, name) if path == STANDARD_INPUT else read_dtd(path, root)
+    if path == STANDARD_INPUT:
+        return parse_dtd(decode_dtd(data, name), root, name)
+    return read_dtd(path, root, catalogues)
+
+
+def read_schema_roots(
+    path: str | os.PathLike[str], catalogues: Sequence[str | os.PathLike[str]] = ()
+) -> dict[str, SchemaGraph]:
+    """As :func:`read_schema` for a schema whose root is not said: a graph for each that documents may have; raises as
+    that, but for a root that is not the only candidate."""
+    start = start_of(path)
+    if not is_xsd(start):
+        return read_dtd_roots(path, catalogues)
+    from heptox.schema.xsd_files import global_elements  # as in schema_files
+
+    faults: list[Fault] = []
+    for root in sorted(set(global_elements(schema_files(path)))):
+        try:
+            graph = read_schema(path, root)
+        except SchemaError as error:  # what only a file without a namespace seems to declare, or an abstract one
+            faults = list(error.faults)
+            if any(fault.code != "HX2005" for fault in faults):
+                break
+        else:
+            return {one: replace(graph, root=one) for one in graph.roots}
+    if not faults:
+        read_schema(path)  # which says what is missing
+    raise SchemaError(faults)
 
 
 def parse_schema(text: str, root: str | None = None, file: str | None = None) -> SchemaGraph:

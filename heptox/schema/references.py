@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from heptox.schema.model import AttributeType
+from heptox.schema.model import AttributeType, SchemaGraph
 from heptox.schema.tree import Path, SchemaTree
 
 
@@ -39,15 +39,62 @@ def idref_paths(tree: SchemaTree) -> tuple[Path, ...]:
 def inferred_references(tree: SchemaTree) -> tuple[InferredReference, ...]:
     """The references that validity guarantees: where one node alone has an ``ID`` attribute, all ``IDREF`` point to it.
 
-    A node below an element type that can contain itself is not one node but many; a box is one.
+    A node below an element type that can contain itself is not one node but many; a box is one. In open content
+    anything may have one.
     """
     targets = id_paths(tree)
-    if len(targets) != 1 or _recurs(tree, targets[0][:-1]):
+    if len(targets) != 1 or _recurs(tree, targets[0][:-1]) or _has_open_content(tree.graph):
         return ()
     return tuple(InferredReference(source, targets[0]) for source in idref_paths(tree))
 
 
-# A large schema takes long to walk, and and drawing a mapping walks the same two again and again.
+def only_identifier(graph: SchemaGraph) -> Path | None:
+    """The ``ID`` attribute that all ``IDREF`` point to as by :func:`inferred_references`, without boxes; ``None`` where
+    there is none. The tree is not unfolded for that.
+
+    >>> from heptox.schema.dtd import parse_dtd
+    >>> dtd = "<!ELEMENT a (b*, c{})> <!ELEMENT b EMPTY> <!ELEMENT c (b?)> <!ATTLIST {} k ID #REQUIRED>"
+    >>> only_identifier(parse_dtd(dtd.format("", "c"))), only_identifier(parse_dtd(dtd.format("", "b")))
+    (('c', '@k'), None)
+    """
+    above = _types_above(graph)
+    found = [
+        (key, attribute.name)
+        for key in above
+        for attribute in graph.elements[key].attributes
+        if attribute.type == AttributeType.ID
+    ]
+    if len(found) != 1 or _has_open_content(graph):
+        return None
+    key, name = found[0]
+    path: Path = (f"@{name}",)
+    while above[key]:
+        if len(above[key]) != 1 or len(path) > len(above):
+            return None
+        key, step = above[key][0]
+        path = (step, *path)
+    return path
+
+
+def _types_above(graph: SchemaGraph) -> dict[str, list[tuple[str, str]]]:
+    """The element types that the root can contain, and it, each with those right above it and its name there."""
+    above: dict[str, list[tuple[str, str]]] = {graph.root: []}
+    waiting = [graph.root]
+    while waiting:
+        key = waiting.pop()
+        for child in graph.elements[key].children:
+            if child.key not in above:
+                above[child.key] = []
+                waiting.append(child.key)
+            above[child.key].append((key, child.name))
+    return above
+
+
+def _has_open_content(graph: SchemaGraph) -> bool:
+    return any(graph.elements[key].open for key in _types_above(graph))
+
+
+# A large schema takes long to walk, and drawing a mapping walks the same two again and again.
 @lru_cache(maxsize=4)
 def _attributes(tree: SchemaTree, kind: AttributeType) -> tuple[Path, ...]:
     return tuple(path for path in tree.walk() if path and path[-1][0] == "@" and tree.attribute(path).type == kind)

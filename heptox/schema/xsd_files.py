@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from heptox.errors import Fault, HeptoxError, InputError, Position, SchemaError
-from heptox.xml import STANDARD_INPUT, XmlElement, file_name, line_of, parse_document, read_bytes
+from heptox.xml import STANDARD_INPUT, XmlElement, expanded_name, file_name, line_of, parse_document, read_bytes
 
 MOST_FILES: Final = 1000
 MOST_BYTES: Final = 64 << 20
@@ -320,3 +320,16 @@ def _declared_twice(namespaces: Mapping[tuple[str, str], SchemaFile]) -> Iterato
                     f"the namespace {namespace or 'without a name'} has two schemas here; include or import one of them"
                 )
                 yield file.fault("HX2032", message, child, hint)
+
+
+def global_elements(files: SchemaFiles) -> Iterator[str]:
+    """What the roots of documents may be called, and perhaps more: a file without a target namespace has that of each
+    file that includes it."""
+    namespaces = {file.namespace for file in files.files.values()}
+    for file in files.files.values():
+        declared = [*file.root.iterchildren(XSD + "element")]
+        for overriding in file.root.iterchildren(XSD + "override"):
+            declared += overriding.iterchildren(XSD + "element")
+        for child in declared:
+            for namespace in (file.namespace,) if file.namespace else namespaces:
+                yield expanded_name(namespace, child.get("name", ""))

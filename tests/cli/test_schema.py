@@ -180,7 +180,7 @@ list
 """
     )
     ended = heptox_ended("schema", "show", path, "--depth", "1")
-    assert ended.out == "list\n  item+  recursive, open\n"
+    assert ended.out == "list\n  item+  recursive, open, more below\n"
     assert heptox_ended("schema", "show", path, "--root", "t:none").code == 1
 
 
@@ -197,3 +197,68 @@ def test_documents_are_checked(tmp_path: Path) -> None:
     assert len(lines) == 3 and lines[0].startswith(f"{bad}:2:1: HX2007 /list/item: ") and "HX1001" in lines[2]
     found = json.loads(heptox_ended("schema", "check", schema, good, bad, "--json").out)
     assert (found["valid"], [one["count"] for one in found["documents"]]) == (1, [0, 2])
+
+
+COMPOUND = Path(__file__).parents[1] / "fixtures" / "schemas" / "compound" / "compound.dtd"
+
+
+def test_names_are_shown_with_the_prefixes_of_the_dtd() -> None:
+    ended = heptox_ended("schema", "show", COMPOUND, "--depth", "2")
+    assert (ended.code, ended.err) == (0, "")
+    assert (
+        ended.out
+        == """\
+book
+  para*  text
+  svg:svg*
+    @xml:base?  CDATA
+    @width  CDATA, default "100%"
+    svg:g*  recursive, more below
+    svg:use*  empty, more below
+    svg:foreignObject*  more below
+  Q{http://www.w3.org/1998/Math/MathML}math*
+    @class?  CDATA
+    @display  block | inline, default "inline"
+    Q{http://www.w3.org/1998/Math/MathML}mrow*  recursive, more below
+    Q{http://www.w3.org/1998/Math/MathML}mi*  text, more below
+    Q{http://www.w3.org/1998/Math/MathML}annotation?  open, more below
+"""
+    )
+    assert heptox_ended("schema", "show", COMPOUND, "--depth", "0").out == "book  more below\n"
+    deep = heptox_ended("schema", "show", COMPOUND, "--depth", "9").out
+    assert deep == heptox_ended("schema", "show", COMPOUND).out
+    groups = heptox_ended("schema", "show", COMPOUND, "--groups").out
+    assert "svg:svg" in groups and "{http" not in groups.replace("Q{http", "")
+
+
+def test_a_tree_that_is_too_large_to_be_unfolded_is_shown_to_a_depth(tmp_path: Path) -> None:
+    path = tmp_path / "deep.dtd"
+    wide = "".join(f"<!ELEMENT e{n} (x{n}, y{n}, z{n})>" for n in range(20))
+    joints = "".join(f"<!ELEMENT {x}{n} (e{n + 1})>" for n in range(20) for x in "xyz")
+    path.write_text(f"{wide}{joints}<!ELEMENT e20 EMPTY><!ATTLIST e20 i ID #IMPLIED r IDREF #IMPLIED>")
+    ended = heptox_ended("schema", "show", path)
+    assert (ended.code, ended.out) == (1, "") and "--depth N" in ended.err
+    shown = heptox_ended("schema", "show", path, "--depth", "1")
+    assert shown.out == "e0\n  x0  more below\n  y0  more below\n  z0  more below\n"
+    assert (
+        json.loads(heptox_ended("schema", "show", path, "--depth", "1", "--json").out)["children"][0]["children"] == []
+    )
+    assert heptox_ended("schema", "show", path, "--depth", "1", "--groups").code == 2
+
+
+def test_modules_are_found_by_a_catalogue_that_is_named(tmp_path: Path) -> None:
+    (tmp_path / "dtd").mkdir()
+    (tmp_path / "b.mod").write_text("<!ELEMENT b (#PCDATA)>")
+    path = tmp_path / "dtd" / "a.dtd"
+    path.write_text('<!ENTITY % b PUBLIC "-//EX//B//EN" "urn:b"> %b; <!ELEMENT a (b*)>')
+    entry = '<public publicId="-//EX//B//EN" uri="b.mod"/>'
+    catalogue = tmp_path / "named.xml"
+    catalogue.write_text(f'<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog">{entry}</catalog>')
+    missing = heptox_ended("schema", "show", path)
+    assert (missing.code, missing.out) == (1, "")
+    assert missing.err.startswith(f"{path}:1:1: HX2002 the parameter entity b is external")
+    assert heptox_ended("schema", "show", path, "--catalog", catalogue).out == "a\n  b*  text\n"
+    document = tmp_path / "a.xml"
+    document.write_text("<a><b>x</b></a>")
+    found = heptox_ended("eval", "//b", document, "--schema", path, "--catalog", catalogue)
+    assert (found.code, found.out) == (0, "<b>x</b>\n")
