@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -35,6 +35,7 @@ from heptox.xml import (
     identifying_attributes,
     parse_document,
     read_bytes,
+    root_name,
     root_prefixes,
     write_element,
 )
@@ -98,11 +99,11 @@ def evaluate(
     times = _Times()
     with times.taken("read"):
         declared = None if schema is None else _Schema(schema, read_schema_roots(schema, catalogues or ()))
-    names = NameTable.of(*(declared.graphs.values() if declared else ()))
-    expression, own = _own(text, source, names)
-    question = store.XQuery(text, (), source, bound, together, prefixes=names.prefixes)
     with times.taken("read"):
         read = [(document, read_bytes(document)) for document in documents]
+    names = NameTable.of(*(declared.of(data for _, data in read) if declared else ()))
+    expression, own = _own(text, source, names)
+    question = store.XQuery(text, (), source, bound, together, prefixes=names.prefixes)
     with ExitStack() as opened:
         why = _why_by_saxon(expression, own, question, documents)
         if expression is None or why:
@@ -137,6 +138,11 @@ class _Schema:
 
     file: str
     graphs: Mapping[str, SchemaGraph]
+
+    def of(self, documents: Iterable[bytes]) -> Iterator[SchemaGraph]:
+        """The graphs of documents, as far as these are of the schema; where none is, any graph."""
+        roots = dict.fromkeys(name for name in map(root_name, documents) if name is not None and name in self.graphs)
+        return (self.graphs[root] for root in roots or islice(self.graphs, 1))
 
 
 def _divided(arguments: list[str], file: str | None) -> tuple[str | None, list[str]]:
@@ -314,7 +320,8 @@ def _checked(read: list[tuple[str, bytes]], schema: _Schema) -> tuple[list[Docum
     for document in parsed:
         if (other := other_schema_fault(document, *schema.graphs)) is not None:
             raise SchemaError(other)
-    found = [schema.graphs[str(document.root.tag)] for document in parsed]
+    graphs = {root: schema.graphs[root] for root in {str(document.root.tag) for document in parsed}}
+    found = [graphs[str(document.root.tag)] for document in parsed]
     if not is_xsd(start_of(schema.file)):
         return [conform(document, graph) for document, graph in zip(parsed, found, strict=True)], found
     checker = document_checker(schema.file)

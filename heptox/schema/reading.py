@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +14,11 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Final
 
 from heptox import __version__
-from heptox.errors import Fault, SchemaError
+from heptox.errors import SchemaError
 from heptox.schema.dtd import parse_dtd, read_dtd, read_dtd_roots
 from heptox.schema.graph_text import VERSION, is_graph_text, parse_graph, write_graph
 from heptox.schema.model import SchemaGraph
-from heptox.schema.roots import chosen_root
+from heptox.schema.roots import chosen_root, global_candidates
 from heptox.xml import STANDARD_INPUT, decode_dtd, file_name, read_bytes
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def read_schema(
     name = file_name(path)
     text = _decoded(data)
     if is_xsd(text):
-        return _read_xsd(path, data, root)
+        graph, namespace = _read_xsd(path, data)
+        return replace(graph, root=chosen_root(graph, root, global_candidates(graph, namespace)))
     if is_graph_text(text):
         return parse_schema(text, root, name)
     if path == STANDARD_INPUT:
@@ -61,27 +62,32 @@ def read_schema(
 
 def read_schema_roots(
     path: str | os.PathLike[str], catalogues: Sequence[str | os.PathLike[str]] = ()
-) -> dict[str, SchemaGraph]:
+) -> Mapping[str, SchemaGraph]:
     """As :func:`read_schema` for a schema whose root is not said: a graph for each that documents may have; raises as
     that, but for a root that is not the only candidate."""
-    start = start_of(path)
-    if not is_xsd(start):
+    if not is_xsd(start_of(path)):
         return read_dtd_roots(path, catalogues)
-    from heptox.schema.xsd_files import global_elements  # as in schema_files
+    graph, _ = _read_xsd(path, read_bytes(path, maximum_size=_MOST_BYTES))
+    return _Rooted(graph)
 
-    faults: list[Fault] = []
-    for root in sorted(set(global_elements(schema_files(path)))):
-        try:
-            graph = read_schema(path, root)
-        except SchemaError as error:  # what only a file without a namespace seems to declare, or an abstract one
-            faults = list(error.faults)
-            if any(fault.code != "HX2005" for fault in faults):
-                break
-        else:
-            return {one: replace(graph, root=one) for one in graph.roots}
-    if not faults:
-        read_schema(path)  # which says what is missing
-    raise SchemaError(faults)
+
+class _Rooted(Mapping[str, SchemaGraph]):
+    """A graph with each of its roots; a schema may have thousands of these, and few are asked for."""
+
+    def __init__(self, graph: SchemaGraph) -> None:
+        self._graph = graph
+        self._roots = dict.fromkeys(graph.roots)
+
+    def __getitem__(self, root: str) -> SchemaGraph:
+        if root not in self._roots:
+            raise KeyError(root)
+        return replace(self._graph, root=root)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._roots)
+
+    def __len__(self) -> int:
+        return len(self._roots)
 
 
 def parse_schema(text: str, root: str | None = None, file: str | None = None) -> SchemaGraph:
@@ -127,41 +133,43 @@ def schema_files(path: str | os.PathLike[str], data: bytes | None = None) -> Sch
     return read_schema_files(path, known_namespaces(), data)
 
 
-def _read_xsd(path: str | os.PathLike[str], data: bytes, root: str | None) -> SchemaGraph:
-    kept = None if path == STANDARD_INPUT else _Kept(Path(path).absolute().resolve(), root)
-    if kept is not None and (text := kept.text()) is not None:
+def _read_xsd(path: str | os.PathLike[str], data: bytes) -> tuple[SchemaGraph, str]:
+    """The graph of an XSD, in which any of its roots is the root, and its target namespace."""
+    kept = None if path == STANDARD_INPUT else _Kept(Path(path).absolute().resolve())
+    if kept is not None and (found := kept.found()) is not None:
+        text, namespace = found
         with suppress(SchemaError):  # damaged: read anew
-            return replace(parse_graph(text, file_name(path)), text=text)
+            return replace(parse_graph(text, file_name(path)), text=text), namespace
     from heptox.schema.xsd import graph_of  # as above
 
     files = schema_files(path, data)
-    graph = graph_of(files, root)
+    graph = graph_of(files)
     text = write_graph(graph)
     if kept is not None:
-        kept.keep(text, {file.path: file.data for file in files.files.values()}, files.missing)
-    return replace(graph, text=text)
+        kept.keep(text, files)
+    return replace(graph, text=text), files.main.namespace
 
 
 # -- what is kept ----------------------------------------------------------------------------------------------------
 
 
 class _Kept:
-    """What is kept of one XSD with one root: a list of its files with their digests, and the text of its graph.
+    """What is kept of one XSD: its target namespace, its files with their digests, and the text of its graph.
 
     A folder that cannot be written keeps nothing; what cannot be read, or is another user's, was not kept.
     """
 
-    def __init__(self, main: Path, root: str | None) -> None:
+    def __init__(self, main: Path) -> None:
         self._folder = _folder()
         # what is made of the same files may change from one version to the next
-        named = json.dumps([str(main), root, VERSION, __version__, _readers()])
+        named = json.dumps([str(main), VERSION, __version__, _readers()])
         self._name = hashlib.sha256(named.encode(errors="surrogatepass")).hexdigest()[:32]
 
     def _list(self, folder: Path) -> Path:
         return folder / f"{self._name}.files"
 
-    def text(self) -> str | None:
-        """The text that is kept, if all files are as they were."""
+    def found(self) -> tuple[str, str] | None:
+        """The text that is kept, and the namespace, if all files are as they were."""
         if self._folder is None:
             return None
         try:
@@ -173,18 +181,19 @@ class _Kept:
             if not same or any(Path(path).exists() for path in listed["missing"]):
                 return None
             data = (self._folder / f"{self._name}.graph").read_bytes()
-            return data.decode() if _digest(data) == listed["graph"] else None
+            return (data.decode(), str(listed["namespace"])) if _digest(data) == listed["graph"] else None
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
-    def keep(self, text: str, files: Mapping[Path, bytes], missing: tuple[Path, ...]) -> None:
+    def keep(self, text: str, files: SchemaFiles) -> None:
         folder = self._folder
         if folder is None:
             return
         data = text.encode()
         listed = {
-            "files": [[str(path), _digest(content)] for path, content in files.items()],
-            "missing": [str(path) for path in missing],
+            "namespace": files.main.namespace,
+            "files": [[str(file.path), _digest(file.data)] for file in files.files.values()],
+            "missing": [str(path) for path in files.missing],
             "graph": _digest(data),
         }
         with suppress(OSError, ValueError):  # the next one reads the files

@@ -41,3 +41,17 @@ def chosen_root(graph: SchemaGraph, root: str | None, candidates: Sequence[str] 
     near = near_names(root, map(step, roots), 3, 0.4) or sorted(map(step, roots))[:5]
     message = f"the root {root} is not declared"
     raise SchemaError(Fault("HX2005", message, file=graph.file, hint=f"such as {', '.join(near)}"))
+
+
+def global_candidates(graph: SchemaGraph, namespace: str) -> list[str]:
+    """The global elements that may be the root: those of the schema's own namespace that are nobody's child but perhaps
+    their own, or the only one that there is; where it has none, those of any namespace."""
+    children = {
+        child.key for element in graph.elements.values() for child in element.children if child.key != element.key
+    }
+    for globals_ in ([name for name in graph.roots if split_name(name)[0] == namespace], list(graph.roots)):
+        if top := [name for name in globals_ if name not in children]:
+            return top
+        if len(globals_) == 1:
+            return globals_
+    return []

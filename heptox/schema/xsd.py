@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from email.message import Message
 from io import BytesIO
 from pathlib import Path
@@ -27,7 +26,6 @@ from heptox.errors import Fault, Position, SchemaError, near_names
 from heptox.garbage import uncollected
 from heptox.schema.libxml import compiled
 from heptox.schema.model import Element, KeyConstraint, KeyReference, SchemaGraph
-from heptox.schema.roots import chosen_root
 from heptox.schema.tree import ANYWHERE
 from heptox.schema.xsd_files import XSD, SchemaFile, SchemaFiles
 from heptox.schema.xsd_types import TypeTable
@@ -164,10 +162,10 @@ def _hint(message: str, files: SchemaFiles) -> str | None:
 # -- the graph -------------------------------------------------------------------------------------------------------
 
 
-def graph_of(files: SchemaFiles, root: str | None) -> SchemaGraph:
-    """The schema graph of an XSD, in which ``root`` is the root element, or the only one that may be it.
+def graph_of(files: SchemaFiles) -> SchemaGraph:
+    """The schema graph of an XSD, in which any of its ``roots`` is the root.
 
-    Raises :class:`SchemaError`: HX2030 for a schema that is none, HX2005 root missing or not the only candidate.
+    Raises :class:`SchemaError`: HX2030 for a schema that is none, HX2005 for one that declares no root.
     """
     schema = processor_of(files)
     table = TypeTable(schema)
@@ -177,23 +175,7 @@ def graph_of(files: SchemaFiles, root: str | None) -> SchemaGraph:
     if not roots:
         hint = "declare one below xs:schema: <xs:element name=...>"
         raise SchemaError(Fault("HX2005", "no element is declared globally", file=files.main.name, hint=hint))
-    graph = SchemaGraph(roots[0], elements, files.main.name, None, prefixes, *_constraints(table), roots)
-    candidates = _candidates(graph, files.main.namespace)
-    return replace(graph, root=chosen_root(graph, root, candidates))
-
-
-def _candidates(graph: SchemaGraph, namespace: str) -> list[str]:
-    """The global elements that may be the root: those of the schema's own namespace that are nobody's child but perhaps
-    their own, or the only one that there is; where it has none, those of any namespace."""
-    children = {
-        child.key for element in graph.elements.values() for child in element.children if child.key != element.key
-    }
-    for globals_ in ([name for name in graph.roots if split_name(name)[0] == namespace], list(graph.roots)):
-        if top := [name for name in globals_ if name not in children]:
-            return top
-        if len(globals_) == 1:
-            return globals_
-    return []
+    return SchemaGraph(roots[0], elements, files.main.name, None, prefixes, *_constraints(table), roots)
 
 
 def _prefixes(files: SchemaFiles, elements: Iterable[Element]) -> Prefixes:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         unescaped_name,
     )
     from heptox.xml.pieces import PIECE, LiteralSource, Outline, Piece, PieceReader, PieceTooLargeError
-    from heptox.xml.prolog import MOST_PROLOG, identifying_attributes, root_prefixes
+    from heptox.xml.prolog import MOST_PROLOG, identifying_attributes, root_name, root_prefixes
     from heptox.xml.trees import (
         MOST_ATTRIBUTES,
         PARSING,
@@ -110,6 +110,7 @@ __all__ = [
     "read_document",
     "read_dtd_text",
     "read_text",
+    "root_name",
     "root_prefixes",
     "split_name",
     "start_tag",
@@ -136,7 +137,7 @@ __getattr__ = later(
             "unescaped_name",
         ),
         "pieces": ("PIECE", "LiteralSource", "Outline", "Piece", "PieceReader", "PieceTooLargeError"),
-        "prolog": ("MOST_PROLOG", "identifying_attributes", "root_prefixes"),
+        "prolog": ("MOST_PROLOG", "identifying_attributes", "root_name", "root_prefixes"),
         "trees": (
             "MOST_ATTRIBUTES",
             "PARSING",

@@ -91,18 +91,33 @@ def root_prefixes(data: bytes) -> Prefixes:
     >>> root_prefixes(b"<a xmlns='urn:a' xmlns:b='urn:b'><c xmlns:d='urn:d'/></a>").bound
     (('', 'urn:a'), ('b', 'urn:b'))
     """
+    return _root(data)[1]
+
+
+def root_name(data: bytes) -> str | None:
+    """The name of the root of a document, ``None`` where its beginning cannot be read.
+
+    >>> root_name(b"<a xmlns='urn:a'/>"), root_name(b"<!ELEMENT a EMPTY>")
+    ('{urn:a}a', None)
+    """
+    return _root(data)[0]
+
+
+def _root(data: bytes) -> tuple[str | None, Prefixes]:
     bound: dict[str, str] = {}
+    names: list[str] = []
     parser = expat.ParserCreate(None, "}")
 
     def bind(prefix: str | None, namespace: str | None) -> None:
         bound[prefix or ""] = namespace or ""
 
-    def stop(_name: str, _attributes: object) -> None:
+    def stop(name: str, _attributes: object) -> None:
+        names.append(f"{{{name}" if "}" in name else name)
         raise _RootReachedError
 
     parser.StartNamespaceDeclHandler, parser.StartElementHandler = bind, stop
     _scan(parser, data, None)
-    return Prefixes.of(bound)
+    return names[0] if names else None, Prefixes.of(bound)
 
 
 def _prolog_parser(encoding: str | None) -> expat.XMLParserType:
