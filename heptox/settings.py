@@ -132,6 +132,8 @@ class PeerSettings:
     """What the peer is called in receipts; at first the name of its folder."""
     root: str
     """The root element of its schema."""
+    schema: str = "schema.dtd"
+    """The file of its schema, in its folder: a DTD, or an XSD with the files that it names."""
     policy: Policy = "ask"
     """How offers of acquaintances are decided, above: `ask`, `listed` or `open`."""
     listed: tuple[str, ...] = ()

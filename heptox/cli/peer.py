@@ -13,7 +13,7 @@ import typer
 
 from heptox.cli.answers import console, print_table
 from heptox.cli.choosing import Folder, NewFolder, chosen_peer
-from heptox.cli.inputs import Json, document_name
+from heptox.cli.inputs import CatalogueFiles, Json, document_name
 from heptox.cli.output import (
     ExitCode,
     exit_code,
@@ -52,17 +52,20 @@ def init(
     folder: NewFolder,
     more: Annotated[list[str] | None, typer.Argument(metavar="[DOCUMENT...]", help="More documents.")] = None,
     *,
-    schema: Annotated[Path, typer.Option("--schema", metavar="FILE.dtd", help="The schema of its documents.")],
-    root: Annotated[str | None, typer.Option(metavar="ELEMENT", help="The root, where the DTD has several.")] = None,
+    schema: Annotated[
+        Path, typer.Option("--schema", metavar="FILE", help="The schema of its documents: a DTD or an XSD.")
+    ],
+    root: Annotated[str | None, typer.Option(metavar="ELEMENT", help="The root, where the schema has several.")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="What it is called; else as its folder.")] = None,
     data: Annotated[list[str] | None, typer.Option("--data", metavar="FILE", help="A document; repeatable.")] = None,
+    catalogues: CatalogueFiles = None,
 ) -> None:
     """Make the folder of a new peer.
 
-    It gets a key, which is its identity, and a copy of the schema. Prints its peer id. What a shell makes of --data
-    records/*.xml is as well: the files after the first are DOCUMENTs.
+    It gets a key, which is its identity, and a copy of the schema with all of its files. Prints its peer id. What a
+    shell makes of --data records/*.xml is as well: the files after the first are DOCUMENTs.
     """
-    made = PeerFolder.create(folder, schema, name, root)
+    made = PeerFolder.create(folder, schema, name, root, catalogues or ())
     print_result(made.identity.peer_id)
     documents = [*(data or []), *(more or [])]
     _load_all(folder, documents, replacing=False)

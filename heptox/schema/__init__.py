@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
+from heptox.schema.copying import SchemaCopy, copy_schema
 from heptox.schema.dtd import (
     document_dtd,
     parse_dtd,
@@ -71,6 +72,7 @@ __all__ = [
     "Match",
     "Particle",
     "Path",
+    "SchemaCopy",
     "SchemaGraph",
     "SchemaTree",
     "Validator",
@@ -82,6 +84,7 @@ __all__ = [
     "axis_matches",
     "by_name",
     "conform",
+    "copy_schema",
     "document_checker",
     "document_dtd",
     "extend_dtd",

@@ -123,8 +123,8 @@ class _Block:
         self._check_attributes()
         cells = _Cells(self._places, self._structure, self._elements, self._opened.rows, columns)
         self._rows = cells
-        for relation, wanted in enumerate(columns):
-            for column in wanted:
+        for relation in cells.relations:
+            for column in columns[relation]:
                 source = self._places.sources[relation][column]
                 if source.attribute is not None:
                     cells.add_texts(relation, column, *self._attribute_values(source))
@@ -259,7 +259,12 @@ class _Cells:
         for members in self._members:
             self._numbers[members] = np.arange(len(members))
         self._columns: list[list[pa.Array]] = [[] for _ in places.sources]
-        for row in np.flatnonzero(new & ~whole & (relations != NOWHERE)).tolist():
+        incomplete = new & ~whole & (relations != NOWHERE)
+        self.relations = sorted(
+            {*np.unique(relations[new & (relations != NOWHERE)]).tolist(), *map(self._relation, single)}
+        )
+        """The numbers of the relations that have rows, or parts of rows, in the block."""
+        for row in np.flatnonzero(incomplete).tolist():
             parent, path = elements.starts[elements.owners[self._parents[row]]], places.code[elements.places[row]]
             columns = len(places.sources[relations[row]])
             self.single[row] = [int(elements.starts[row]), None, int(parent), int(path), *[None] * columns]
@@ -301,8 +306,8 @@ class _Cells:
         """The rows that are complete, with the numbers of their relations."""
         elements, places = self._elements, self._places
         found = []
-        for relation, members in enumerate(self._members):
-            wanted = self._wanted[relation]
+        for relation in self.relations:
+            members, wanted = self._members[relation], self._wanted[relation]
             ended = [row for row in self.single if elements.stops[row] != NOWHERE and self._relation(row) == relation]
             if len(members):
                 parents = elements.starts[elements.owners[self._parents[members]]]

@@ -24,7 +24,7 @@ from heptox.peer.acquaintance.acquainting import schema_at, schema_key
 from heptox.peer.control.endpoint import TOKEN
 from heptox.peer.folder.audit import AUDIT, FULL, MEGABYTE, audit_faults
 from heptox.peer.folder.files import LOCK, is_locked
-from heptox.peer.folder.folder import FEED, KEPT_ADDRESS, KEY, SCHEMA, SETTINGS, SUBSCRIPTIONS, Acquaintance, PeerFolder
+from heptox.peer.folder.folder import FEED, KEPT_ADDRESS, KEY, SETTINGS, SUBSCRIPTIONS, Acquaintance, PeerFolder
 from heptox.peer.models.control import Finding, Level
 from heptox.peer.wire.address import Listening
 from heptox.peer.wire.mapping_files import MappingFiles
@@ -117,7 +117,7 @@ def _schema(folder: PeerFolder) -> Iterator[Finding]:
     try:
         graph = folder.schema()
     except HeptoxError as error:
-        yield from _faults("schema", error, f"mend {SCHEMA}")
+        yield from _faults("schema", error, f"mend {folder.settings.schema}")
     else:
         yield Finding("schema", Level.OK, f"{graph.root}, {len(graph.elements)} element types")
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,7 +52,7 @@ from heptox.peer.wire.address import Listening, PeerAddress
 from heptox.peer.wire.identity import Identity, is_peer_id
 from heptox.peer.wire.mapping_files import MappingFiles
 from heptox.peer.wire.standing import Side, Standing
-from heptox.schema import SchemaGraph, read_dtd
+from heptox.schema import SchemaGraph, copy_schema, read_schema
 from heptox.settings import (
     ALL,
     NAME,
@@ -68,7 +68,6 @@ from heptox.settings import (
 
 SETTINGS: Final = "peer.toml"
 KEY: Final = "identity.key"
-SCHEMA: Final = "schema.dtd"
 DOCUMENTS: Final = "documents"
 STORE: Final = "store.duckdb"
 SUBSCRIPTIONS: Final = "subscriptions.sqlite"
@@ -135,23 +134,30 @@ class PeerFolder:
     identity: Identity
 
     @classmethod
-    def create(cls, path: Path, schema: Path, name: str | None = None, root: str | None = None) -> PeerFolder:
-        """Make ``path`` the folder of a new peer with the DTD file ``schema``: complete, or not there at all.
+    def create(
+        cls,
+        path: Path,
+        schema: Path,
+        name: str | None = None,
+        root: str | None = None,
+        catalogues: Sequence[str | os.PathLike[str]] = (),
+    ) -> PeerFolder:
+        """Make ``path`` the folder of a new peer with the schema of a file: complete, or not there at all.
 
-        ``name`` is the folder's own name unless given; ``root`` is needed where the DTD has several possible roots.
+        ``name`` is the folder's own name unless given; ``root`` is needed where the schema has several possible roots.
 
         Raises :class:`PeerError` (HX7050) where something stands at ``path``, (HX7052) for a name that cannot be, and
-        what :func:`heptox.schema.read_dtd` raises.
+        what :func:`heptox.schema.read_schema` raises.
         """
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             is_peer = (path / SETTINGS).is_file()
             hint = "it is a peer: `heptox peer load` adds documents" if is_peer else "name a new folder"
             raise PeerError(Fault("HX7050", "there is something already", file=str(path), hint=hint))
-        graph = read_dtd(schema, root)
-        settings = PeerSettings(name=path.resolve().name if name is None else name, root=graph.root)
+        copied = copy_schema(schema, root, catalogues)
+        called = path.resolve().name if name is None else name
+        settings = PeerSettings(name=called, root=copied.graph.root, schema=copied.main)
         identity = Identity.generate()
         try:
-            content = schema.read_bytes()
             path.parent.mkdir(parents=True, exist_ok=True)
             made = Path(tempfile.mkdtemp(prefix=".", suffix=".tmp", dir=path.parent))
             with removed_on_failure(made):
@@ -159,7 +165,9 @@ class PeerFolder:
                     (made / folder).mkdir()
                 write_synced(made / SETTINGS, peer_settings_text(settings).encode())
                 write_synced(made / KEY, identity.to_pem())
-                write_synced(made / SCHEMA, content)
+                for file, content in copied.files.items():
+                    (made / file).parent.mkdir(parents=True, exist_ok=True)
+                    write_synced(made / file, content)
                 sync_folder(made)
                 made.rename(path)
                 sync_folder(path.parent)
@@ -207,7 +215,12 @@ class PeerFolder:
 
     def schema(self) -> SchemaGraph:
         """The peer's schema graph."""
-        return read_dtd(self.path / SCHEMA, self.settings.root)
+        return read_schema(self.schema_file, self.settings.root)
+
+    @property
+    def schema_file(self) -> Path:
+        """The file of the peer's schema."""
+        return self.path / self.settings.schema
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -9,6 +9,7 @@ import logging
 import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +21,7 @@ from heptox.peer.folder.exports import EXPORTS, Export, Exports, export_file, fi
 from heptox.peer.folder.files import keep_reserve, release_reserve
 from heptox.peer.folder.folder import STORE, PeerFolder
 from heptox.peer.models.control import Loaded
-from heptox.schema import SchemaGraph, conform, other_schema_fault
+from heptox.schema import DocumentChecker, SchemaGraph, document_checker, other_schema_fault
 from heptox.xml import parse_document
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ class DocumentLoader:
         self._exports = exports or Exports({})
         self._audit = audit
 
+    @cached_property
+    def _checker(self) -> DocumentChecker:
+        return document_checker(self._folder.schema_file, self._folder.settings.root)
+
     def load(
         self,
         name: str,
@@ -73,7 +78,7 @@ class DocumentLoader:
         :meth:`PeerFolder.keep_document`, :class:`StoreError` (HX6016) when the store cannot be written. Nothing is
         changed then.
         """
-        faults = _checked(data, file or name, self._store.catalogue.graph)
+        faults = _checked(data, file or name, self._store.catalogue.schema, self._checker)
         kept = ""
         try:
             with self._folder.keep_document(name, data, replacing=replacing) as (kept, outcome):
@@ -208,16 +213,12 @@ def update_store(store: Store, folder: PeerFolder) -> tuple[list[str], list[str]
     return loaded, removed
 
 
-def _checked(data: bytes, file: str, schema: SchemaGraph) -> tuple[Fault, ...]:
+def _checked(data: bytes, file: str, schema: SchemaGraph, checker: DocumentChecker) -> tuple[Fault, ...]:
     """What is wrong with a document for its schema; raises as :meth:`DocumentLoader.load` for one that is refused."""
     document = parse_document(data, file, namespaces=True)
     if (other := other_schema_fault(document, schema.root)) is not None:
         raise SchemaError(other)
-    try:
-        conform(document, schema)
-    except SchemaError as error:
-        return error.faults
-    return ()
+    return checker.faults_of(data, file).faults
 
 
 def open_audit(folder: PeerFolder) -> AuditLog:

@@ -1,0 +1,47 @@
+"""A schema with all of its files, to be kept in another folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from heptox.schema.model import SchemaGraph
+from heptox.schema.reading import is_xsd, read_schema, schema_files, start_of
+from heptox.xml import decode_dtd, read_bytes
+
+_DTD: Final = "schema.dtd"
+_GRAPH: Final = "schema.graph"
+_XSD: Final = "schema"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaCopy:
+    """What is written to a folder so that the file ``main`` of it is the schema: contents by their paths there."""
+
+    graph: SchemaGraph
+    main: str
+    files: Mapping[str, bytes]
+
+
+def copy_schema(
+    path: str | os.PathLike[str], root: str | None = None, catalogues: Sequence[str | os.PathLike[str]] = ()
+) -> SchemaCopy:
+    """A schema as it is kept elsewhere: an XSD with all files that it names, a DTD of several files as one, without the
+    catalogues; raises as :func:`read_schema`.
+    """
+    graph = read_schema(path, root, catalogues)
+    if is_xsd(start_of(path)):
+        files = schema_files(path)
+        above = Path(os.path.commonpath([file.path.parent for file in files.files.values()]))
+        placed = {f"{_XSD}/{file.path.relative_to(above).as_posix()}": file.data for file in files.files.values()}
+        return SchemaCopy(graph, f"{_XSD}/{files.main.path.relative_to(above).as_posix()}", placed)
+    content = read_bytes(path)
+    text = graph.text or ""
+    if content.lstrip()[:1] == b"{":
+        return SchemaCopy(graph, _GRAPH, {_GRAPH: text.encode()})
+    # one that needs no other file stays as it is, with its comments
+    same = decode_dtd(content) == text
+    return SchemaCopy(graph, _DTD, {_DTD: content if same else text.encode()})
