@@ -154,11 +154,11 @@ def exchanged(
         conflicts.clear()
         read = _as_its_schema_has_it(read_document(document), mapping, to)
         yield write_document(exchange(mapping, read, conflicts=conflicts).root, indent=indent)
-    _note_conflicts(conflicts.total(), conflicts)
+    _note_conflicts(conflicts.total(), [path_text(mapping.target, leaf) for leaf in sorted(conflicts)])
 
 
-def _note_conflicts(count: int, leaves: Iterable[SchemaPath] = ()) -> None:
-    names = ", ".join(map(path_text, sorted(leaves)))
+def _note_conflicts(count: int, leaves: Iterable[str] = ()) -> None:
+    names = ", ".join(leaves)
     if count:
         where = f" ({names})" if names else ""
         print_note(f"conflicts: {count:,}{where}; of several values for a leaf that is there once the first is kept")

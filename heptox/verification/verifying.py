@@ -243,7 +243,8 @@ class _Reading:
         yield from broken_declarations(self.read, instance.document)
         root = instance.document.root
         for leaf, count in instance.conflicts:
-            message = f"{path_text(leaf)} stands once, and gets several values {count} times: the first is kept"
+            name = path_text(self.read.target, leaf)
+            message = f"{name} stands once, and gets several values {count} times: the first is kept"
             place = Position(line_of(root), 1, instance.document.file)
             hint = "no translation is promised to be right on this document: each, or the key, is not what it says"
             yield Fault("HX5014", message, place, hint=hint)
@@ -273,7 +274,7 @@ class _Reading:
         if not self.read.rules:
             return f"no rule makes documents of {self.read.target.root}: no line is read {self.law}"
         if not self.documents:
-            leaves = ", ".join(map(path_text, self.maker.conflicts))
+            leaves = ", ".join(path_text(self.read.target, leaf) for leaf in self.maker.conflicts)
             return f"every random document brings several values for a leaf that is there once: {leaves}"
         if len(self.idle) == len(self.read.rules):
             return f"the rules make nothing of any of {self.documents} documents of {self.read.source.root}"
