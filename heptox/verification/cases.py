@@ -161,9 +161,7 @@ def _offered(mapping: Mapping) -> LeafValues:
         for head in rule.head:
             tag, box = head.term((TAG,)), mapping.target.box(head.node)
             if tag is not None and box is not None and tag.path != (TAG,):
-                found.setdefault(rule.path(tag), []).extend(
-                    (*box.values, *box.values, "a", "b c", "", box.values[0])
-                )
+                found.setdefault(rule.path(tag), []).extend((*box.values, *box.values, "a", "b c", "", box.values[0]))
     return {path: values for path, values in found.items() if not _is_tag(path) and path not in identifiers}
 
 
