@@ -65,7 +65,7 @@ def load_packed_mapping(files: Files[str, bytes], mapping: str, folder: str | os
 def _said(text: str, suffix: str, read: ReadSchema, file: str) -> tuple[Mapping, ArrowsText | None]:
     """What the text of a mapping's file means, and the text that says the arrows, if it does."""
     if suffix == RULES_SUFFIX or (suffix != ".arrows" and "<-" in text):
-        return _read_rules(text, read, file), None
+        return read_mapping_rules(text, read, file), None
     arrows = ArrowsText(text, lru_cache(read), file)
     return _sound(arrows.examined()), arrows
 
@@ -160,10 +160,11 @@ def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | N
 
     Raises :class:`MappingError` with every fault.
     """
-    return _read_rules(text, _in(folder), file)
+    return read_mapping_rules(text, _in(folder), file)
 
 
-def _read_rules(text: str, read: ReadSchema, file: str | None) -> Mapping:
+def read_mapping_rules(text: str, read: ReadSchema, file: str | None = None) -> Mapping:
+    """As :func:`parse_mapping_rules`; ``read`` gives the schema of a file name and root."""
     parsed, faults = parse_rule_parts(text, file)
     findings = Findings(text, file)
     findings.extend(faults)

@@ -25,6 +25,7 @@ from heptox.pattern import (
 )
 from heptox.schema import Path, SchemaTree
 from heptox.translate.surrogates import is_argument, is_own_argument, stands_for, surrogates_of
+from heptox.xml import NO_PREFIXES
 
 ROOT = "root"
 """The variable of the source's root where there is one document: all copies share it."""
@@ -313,7 +314,7 @@ def element_name(term: Term, nodes: dict[str, Path]) -> str:
 def refuse_names(names: set[str]) -> None:
     """Refuse to compare copies of elements with different names: the copies may be deep-equal, these never are."""
     if len(names) > 1:
-        listed = " and ".join(sorted(names))
+        listed = " and ".join(sorted(map(NO_PREFIXES.written, names)))
         raise TranslationError(Fault("HX5007", f"copies of {listed} would have to be compared without their names"))
 
 

@@ -6,6 +6,7 @@ mapping, some are paths of two or three of them, and some are one-to-one mapping
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from random import Random
 from traceback import format_exc
@@ -24,6 +25,7 @@ from tests.support.feeds.checking import check_delivery
 from tests.support.feeds.lying import check_lying
 from tests.support.filtering.checking import check_cleaning, check_filtering
 from tests.support.matching.engines import NAMED
+from tests.support.namespaces import Namespaced, check_namespaced, namespaced
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
 from tests.support.rewriting.checking import check_documents, check_inference, check_streaming
 from tests.support.rewriting.translated import check_translated
@@ -33,6 +35,8 @@ from tests.support.scenarios import check_path, random_path, random_scenario
 from tests.support.shared import tells_missing
 from tests.support.together import check_path_together, check_together
 
+IN_NAMESPACES: Final = 0.4
+"""How many of the problems have names in namespaces."""
 THERE_AND_BACK: Final = 12
 TOGETHER: Final = 0.3
 """How many of the queries are asked of several documents together as well."""
@@ -113,18 +117,44 @@ def trial(number: int, size: Size) -> Outcome:
 
 def _judge_problem(random: Random, size: Size, outcome: Outcome) -> None:
     given = random_problem(random)
+    drawn = Random(str(given))
+    named = namespaced(drawn, given) if drawn.random() < IN_NAMESPACES else None
+    if named is not None:
+        outcome.counts["in namespaces"] += 1
+        check_namespaced(named, outcome)
     for to in Direction:
         documents = random_documents(random, given, size.documents, side=to)
-        _judge(given, to, pairs(given.mapping, documents, to), random, size, outcome)
+        if named is not None:
+            documents = [named.document(text, to) for text in documents]
+        judged = given if named is None else named.problem
+        _judge(judged, to, pairs(judged.mapping, documents, to), random, size, outcome, named)
 
 
-def _judge(given: Problem, to: Direction, instances: list[Pair], random: Random, size: Size, outcome: Outcome) -> None:
-    maker = QueryMaker.asking(random, given, to)
+def _judge(
+    given: Problem,
+    to: Direction,
+    instances: list[Pair],
+    random: Random,
+    size: Size,
+    outcome: Outcome,
+    named: Namespaced | None = None,
+) -> None:
+    maker = QueryMaker.asking(random, given if named is None else named.plain, to)
+    before = Counter(outcome.counts)
     for _ in range(size.queries):
         query = maker.query()
+        if named is not None:
+            query = named.query(query, _other(to))
         check(given, query, to, instances, outcome)
         if (chosen := Random(query)).random() < TOGETHER:
             check_together(chosen, given, query, to, instances, outcome)
+    if named is not None:
+        for counted in ("cases", "errors", f"answers to {to}"):
+            outcome.counts[f"{counted} in namespaces"] += outcome.counts[counted] - before[counted]
+
+
+def _other(to: Direction) -> Direction:
+    return Direction.TARGET if to is Direction.SOURCE else Direction.SOURCE
 
 
 def _judge_scenario(random: Random, size: Size, outcome: Outcome) -> None:

@@ -6,11 +6,17 @@ Version 13.1 misreads ``{{`` after an enclosed expression in an attribute (``<a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 from saxonche import PySaxonApiError, PySaxonProcessor
+
+_DECLARATIONS: Final = re.compile(r'(?:\s*declare (?:default element )?namespace [^;"]*"(?:[^"]|"")*";)+')
+_ITEM_TEXT: Final = """if ($item instance of attribute() and namespace-uri($item))
+  then concat("Q{", namespace-uri($item), "}", local-name($item), "=", string($item)) else serialize($item, $form)"""
+"""Of an attribute in a namespace its prefix says nothing."""
 
 _ANSWER: Final = "\ue001"
 _ITEM: Final = "\ue000"
@@ -24,13 +30,16 @@ class XQueryError(Exception):
 def evaluate(query: str, document: str) -> list[str]:
     """The items of the answer of ``query`` in their order, each serialised with the ``adaptive`` method.
 
-    The context item is the document node. White space in the document is kept. ``query`` has no prolog.
+    The context item is the document node. White space in the document is kept. The prolog of ``query`` declares
+    namespaces, if anything.
 
     >>> evaluate('//b, //@c, data(//b[1])', '<a><b>1 </b><b c="2"/></a>')
     ['<b>1 </b>', '<b c="2"/>', 'c="2"', '"1 "']
     """
     processor = _xquery()
-    wrapped = f'for $item in (\n{query}\n) return serialize($item, map{{"method": "adaptive", "indent": false()}})'
+    declared, asked = _parts(query)
+    wrapped = f"""{declared}
+let $form := map{{"method": "adaptive", "indent": false()}} for $item in (\n{asked}\n) return {_ITEM_TEXT}"""
     try:
         processor.set_context(xdm_item=_parsed(document))
         processor.set_query_content(wrapped)
@@ -57,8 +66,10 @@ def answer_sets(query: str, documents: Sequence[str]) -> tuple[frozenset[str], .
     >>> answer_sets("//b", ("<a><b/><b/></a>", "<a/>")) == (frozenset({"<b/>"}), frozenset())
     True
     """
-    one = f'for $item in (\n{query}\n) return concat("{_ITEM}", serialize($item, $form))'
-    whole = f"""declare variable $documents external;
+    declared, asked = _parts(query)
+    one = f'for $item in (\n{asked}\n) return concat("{_ITEM}", {_ITEM_TEXT})'
+    whole = f"""{declared}
+declare variable $documents external;
 declare variable $form := map{{"method": "adaptive", "indent": false()}};
 string-join(for $document in $documents return ("{_ANSWER}", $document ! ({one})))"""
     processor = _many()
@@ -81,10 +92,11 @@ def answer_set_together(query: str, documents: Sequence[str]) -> frozenset[str]:
     """
     if not documents:  # a parameter that is set to nothing keeps what it was
         return frozenset()
-    asked = query.replace("collection()", "$documents")
-    whole = f"""declare variable $documents external;
+    declared, asked = _parts(query.replace("collection()", "$documents"))
+    whole = f"""{declared}
+declare variable $documents external;
 declare variable $form := map{{"method": "adaptive", "indent": false()}};
-for $document in $documents return $document ! (for $item in (\n{asked}\n) return serialize($item, $form))"""
+for $document in $documents return $document ! (for $item in (\n{asked}\n) return {_ITEM_TEXT})"""
     processor = _many()
     processor.set_parameter("documents", _all_parsed(tuple(documents)))
     try:
@@ -95,6 +107,12 @@ for $document in $documents return $document ! (for $item in (\n{asked}\n) retur
     return (
         frozenset() if answer is None else frozenset(answer.item_at(place).string_value for place in range(answer.size))
     )
+
+
+def _parts(query: str) -> tuple[str, str]:
+    """The declarations of namespaces at the beginning of a query, and the rest."""
+    found = _DECLARATIONS.match(query)
+    return (found[0], query[found.end() :]) if found else ("", query)
 
 
 @lru_cache(maxsize=1)
