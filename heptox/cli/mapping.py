@@ -23,7 +23,7 @@ from heptox.printable import shown
 from heptox.schema import Path as SchemaPath, conform, validity_faults
 from heptox.translate import Direction
 from heptox.verification import Law, Remark, random_documents, remarks, served
-from heptox.xml import Document, line_of, read_document, write_document
+from heptox.xml import Document, file_name, line_of, parse_document, read_bytes, write_document
 
 
 def check(
@@ -152,7 +152,9 @@ def exchanged(
             yield text
     if not found:
         conflicts.clear()
-        read = _as_its_schema_has_it(read_document(document), mapping, to)
+        read = _as_its_schema_has_it(
+            parse_document(read_bytes(document), file_name(document), namespaces=True), mapping, to
+        )
         yield write_document(exchange(mapping, read, conflicts=conflicts).root, indent=indent)
     _note_conflicts(conflicts.total(), [path_text(mapping.target, leaf) for leaf in sorted(conflicts)])
 
@@ -214,8 +216,11 @@ def _as_its_schema_has_it(document: Document, mapping: Mapping, to: Direction) -
     """
     source, target = mapping.source.graph, mapping.target.graph
     found = document.root.tag
+    names = target.prefixes.with_more(dict(source.prefixes.bound))
     if found != source.root and found == target.root:
-        raise _of_the_other(document, f"the root element is {found}, not {source.root}", to)
+        raise _of_the_other(
+            document, f"the root element is {names.written(str(found))}, not {names.written(source.root)}", to
+        )
     try:
         return conform(document, source)
     except SchemaError as error:

@@ -49,7 +49,7 @@ def read_instance(document: Document, mapping: Mapping, trace: Trace | None = No
     That is less than validity: a document that is not valid is exchanged as far as what the rules use is in it.
     """
     tree = mapping.source
-    hint = f"the mapping starts at documents of {tree.root}"
+    hint = f"the mapping starts at documents of {tree.written((tree.root,))}"
     if (other := other_schema_fault(document, tree.root, code="HX4040", hint=hint)) is not None:
         raise MappingError(other)
     return _Reading(document, tree, _reader_of(mapping), trace).root()

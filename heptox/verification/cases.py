@@ -108,7 +108,8 @@ class CaseMaker:
                 made += 1
                 yield instance
         if not made and not left_out:
-            message = f"no random document of {self.mapping.source.root} obeys the declared keys and can be exchanged"
+            root = self.mapping.source.written((self.mapping.source.root,))
+            message = f"no random document of {root} obeys the declared keys and can be exchanged"
             raise TranslationError(Fault("HX5013", message, hint="--any-valid"))
 
     def _document(self, random: Random, pool: Sequence[str], *, smaller: bool) -> Document:
@@ -122,7 +123,7 @@ class CaseMaker:
             )
         except ValueError as error:
             raise TranslationError(Fault("HX5013", str(error))) from None
-        return parse_document(text)
+        return parse_document(text, namespaces=True)
 
     def instance(self, document: Document) -> Instance | None:
         """The document with its image; ``None`` where it is not valid or cannot be exchanged."""

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from heptox.errors import CODES, Fault, HeptoxError, Position, TranslationError
 from heptox.grammar import Expression, Side, print_query
 from heptox.mapping import ArrowsText, Mapping, exchange, path_text
-from heptox.schema import Path
+from heptox.schema import Path, SchemaTree
 from heptox.store import evaluate
 from heptox.translate import translate
 from heptox.verification.assumptions import broken_declarations, broken_keys
@@ -187,7 +187,7 @@ class _Verifying:
             reading = next(reading for reading in self.readings if reading.law is failure.law)
             given = any(failure.instance is instance for instance in reading.given)
             failure = reading.shrunk(failure, self.progress)
-            counterexample = _written(failure, None if given else seed + number - 1)
+            counterexample = _written(failure.law.read(self.mapping), failure, None if given else seed + number - 1)
         return self.summary(number, counterexample)
 
     def case(self, seed: int) -> _Failure | None:
@@ -272,12 +272,12 @@ class _Reading:
         if self.judge.answering:
             return None
         if not self.read.rules:
-            return f"no rule makes documents of {self.read.target.root}: no line is read {self.law}"
+            return f"no rule makes documents of {_root(self.read.target)}: no line is read {self.law}"
         if not self.documents:
             leaves = ", ".join(path_text(self.read.target, leaf) for leaf in self.maker.conflicts)
             return f"every random document brings several values for a leaf that is there once: {leaves}"
         if len(self.idle) == len(self.read.rules):
-            return f"the rules make nothing of any of {self.documents} documents of {self.read.source.root}"
+            return f"the rules make nothing of any of {self.documents} documents of {_root(self.read.source)}"
         if self.judge.asked == self.judge.stopped:
             return "every query took too long"
         refused = sum(self.judge.refused.values())
@@ -319,12 +319,14 @@ class _Reading:
                 yield instance, failure.query
 
 
-def _written(failure: _Failure, seed: int | None) -> Counterexample:
+def _written(read: Mapping, failure: _Failure, seed: int | None) -> Counterexample:
+    asking = read.target.graph.prefixes
+    prefixes = asking.with_more(dict(read.source.graph.prefixes.bound))
     return Counterexample(
         failure.law,
         seed,
-        print_query(failure.query),
-        None if failure.translation is None else print_query(failure.translation),
+        print_query(failure.query, asking),
+        None if failure.translation is None else print_query(failure.translation, prefixes),
         write_document(failure.instance.document.root).rstrip("\n"),
         write_document(failure.instance.image.root).rstrip("\n"),
         tuple(sorted(failure.expected)),
@@ -461,3 +463,7 @@ def _deadline() -> Callable[[], None]:
             raise _OutOfTimeError
 
     return check
+
+
+def _root(tree: SchemaTree) -> str:
+    return tree.written((tree.root,))
