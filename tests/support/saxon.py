@@ -14,8 +14,11 @@ from typing import Any, Final
 from saxonche import PySaxonApiError, PySaxonProcessor
 
 _DECLARATIONS: Final = re.compile(r'(?:\s*declare (?:default element )?namespace [^;"]*"(?:[^"]|"")*";)+')
-_ITEM_TEXT: Final = """if ($item instance of attribute() and namespace-uri($item))
-  then concat("Q{", namespace-uri($item), "}", local-name($item), "=", string($item)) else serialize($item, $form)"""
+_ITEM_TEXT: Final = """(typeswitch ($item)
+  case $attribute as attribute() return
+    if (namespace-uri($attribute) = "") then serialize($item, $form)
+    else concat("Q{", namespace-uri($attribute), "}", local-name($attribute), "=", string($attribute))
+  default return serialize($item, $form))"""
 """Of an attribute in a namespace its prefix says nothing."""
 
 _ANSWER: Final = "\ue001"
