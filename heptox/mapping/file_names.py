@@ -36,16 +36,20 @@ _Statement = TypeVar("_Statement", bound=Statement)
 
 @dataclass(frozen=True)
 class SidePrefixes(Prefixes):
-    """The prefixes of one side of a mapping: those of its schema, and before them those ``declared`` in its file."""
+    """The prefixes of one side of a mapping: those of its schema, and those ``declared`` in its file."""
 
     declared: tuple[tuple[str, str], ...] = ()
 
 
 def side_prefixes(side: Side, declared: Iterable[NamespaceDeclaration], own: Prefixes) -> Prefixes:
-    """The prefixes of one side, whose schema has its ``own``; those ``declared`` for it alone come first."""
+    """The prefixes of one side, whose schema has its ``own``: those are written, where none ``declared`` is the same.
+
+    What is declared for one side alone counts before what is declared for both.
+    """
     lines = [line for line in declared if line.side in (None, side)]
     bound = {line.prefix: line.namespace for line in sorted(lines, key=lambda line: line.side is not None)}
-    return SidePrefixes(own.with_more(bound).bound, tuple(bound.items())) if bound else own
+    kept = tuple((prefix, namespace) for prefix, namespace in own.bound if prefix not in bound)
+    return SidePrefixes((*kept, *bound.items()), tuple(bound.items())) if bound else own
 
 
 class FileNames:

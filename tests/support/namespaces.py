@@ -136,8 +136,8 @@ class Namespaced:
         return print_query(expression, _table(self.random))
 
 
-def namespaced(random: Random, given: Problem) -> Namespaced | None:
-    """A problem with its names in namespaces; ``None`` where a mapping cannot have these."""
+def namespaced(random: Random, given: Problem) -> Namespaced:
+    """A problem with its names in namespaces."""
     mapping = given.mapping
     copied: dict[str, str] = {}
     if "=>" in given.arrows:
