@@ -35,7 +35,7 @@ from heptox.schema import (
     id_paths,
     inferred_references,
 )
-from heptox.xml import NO_PREFIXES, split_name, unescaped_name
+from heptox.xml import NO_PREFIXES, Prefixes, UnboundPrefixError, split_name, unescaped_name
 
 _SIDES: Final[tuple[Side, ...]] = ("source", "target")
 _Statement = TypeVar("_Statement", bound=Node)
@@ -83,7 +83,7 @@ def read_schemas(
     lines = [*_once(lines, lambda one: (one.side, one.prefix), lambda one: f"the prefix {one.prefix}", findings)]
     found: dict[Side, SchemaGraph | None] = {}
     for side in _SIDES:
-        graph = _schema(side, declarations, read, findings)
+        graph = _schema(side, declarations, side_prefixes(side, lines, NO_PREFIXES), read, findings)
         prefixes = side_prefixes(side, lines, NO_PREFIXES if graph is None else graph.prefixes)
         found[side] = graph if graph is None or prefixes is graph.prefixes else replace(graph, prefixes=prefixes)
     return found
@@ -197,7 +197,7 @@ def _side(name: Side, graph: SchemaGraph, declarations: Sequence[Declaration], f
 
 
 def _schema(
-    name: Side, declarations: Sequence[Declaration], read: ReadSchema, findings: Findings
+    name: Side, declarations: Sequence[Declaration], prefixes: Prefixes, read: ReadSchema, findings: Findings
 ) -> SchemaGraph | None:
     declared = [d for d in declarations if isinstance(d, SchemaDeclaration) and d.side == name]
     for again in declared[1:]:
@@ -206,7 +206,7 @@ def _schema(
         findings.add("HX4002", f"the {name} schema is not declared", None, f'write: {name} "FILE.dtd" root NAME')
         return None
     try:
-        return read(declared[0].file, declared[0].root)
+        return read(declared[0].file, declared[0].root and _root(declared[0].root, prefixes))
     except MappingError as error:  # the name cannot be meant
         fault = error.faults[0]
         findings.add(fault.code, fault.message, declared[0], fault.hint)
@@ -217,6 +217,14 @@ def _schema(
         findings.add("HX4002", f'the schema "{declared[0].file}" cannot be used: {reason}', declared[0], hint)
         findings.extend(fault for fault in error.faults if fault.position)
         return None
+
+
+def _root(written: str, prefixes: Prefixes) -> str:
+    """The name of a root, expanded where the file of the mapping says its namespace; else the schema has to know it."""
+    try:
+        return prefixes.expanded(written) if ":" in written else written
+    except UnboundPrefixError:
+        return written
 
 
 def _boxes(name: Side, graph: SchemaGraph, declared: Sequence[BoxDeclaration], findings: Findings) -> tuple[Box, ...]:

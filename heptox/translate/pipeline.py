@@ -44,12 +44,17 @@ def translate(
     draft = Draft.of(mapping, expression, Direction(to), in_time(check))
     asked, written = as_asked(draft.mapping, draft.numbers), as_answered(draft.mapping, draft.numbers)
     asking, answering = draft.mapping.target, draft.mapping.source
-    table = asking.graph.prefixes.with_more(dict(answering.graph.prefixes.bound)).with_more(dict(prefixes.bound))
+    first, table = (
+        one.graph.prefixes.with_more(dict(other.graph.prefixes.bound)).with_more(dict(prefixes.bound))
+        for one, other in ((answering, asking), (asking, answering))
+    )
     steps: list[Step] = []
     for rule in RULES:
         draft = rule(draft)
         origins = tuple(draft.members.values())
-        steps.append(Step(rule.__name__, draft.query, written if steps else asked, origins, table))
+        steps.append(
+            Step(rule.__name__, draft.query, *((written, origins, table) if steps else (asked, origins, first)))
+        )
     losses = draft.losses
     if not draft.members and not losses:
         losses = (Loss((), "its conditions contradict each other, on every document"),)
