@@ -18,9 +18,10 @@ from heptox.pattern import TAG
 from heptox.schema import TEXT, Path, SchemaTree, idref_paths, validity_faults
 from heptox.verification.assumptions import broken_keys
 from heptox.verification.documents import Instance, instance_of
+from heptox.verification.items import expanded
 from heptox.verification.laws import Law, served
 from heptox.verification.shrinking import smaller_documents
-from heptox.xml import Document, XmlElement, split_name, write_document, write_element
+from heptox.xml import Document, XmlElement, split_name, write_document
 
 MOST_CANDIDATES: Final = 60
 """Lines that are tried at most to mend a mapping."""
@@ -122,7 +123,7 @@ class _Comparing:
             if place not in self.compared:
                 continue
             if place in self.leaves.copied:
-                yield place[-1], write_element(child)
+                yield place[-1], expanded(child)
             elif not self._is_hollow(child, place):
                 yield self.node(child, place)
 

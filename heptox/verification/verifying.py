@@ -23,6 +23,7 @@ from heptox.translate import translate
 from heptox.verification.assumptions import broken_declarations, broken_keys
 from heptox.verification.cases import CaseMaker, as_read
 from heptox.verification.documents import Instance, holds_something, instance_of
+from heptox.verification.items import same_items
 from heptox.verification.laws import Law, served
 from heptox.verification.round_trips import (
     LossyDocument,
@@ -441,7 +442,7 @@ class _Judge:
             raise
         except Exception as error:  # the query itself has an answer, so its translation must have one
             return _Failure(self.law, query, instance, translation, expected, error=_told(error))
-        if found != expected:
+        if not same_items(found, expected):
             return _Failure(self.law, query, instance, translation, expected, found)
         return bool(found)
 
