@@ -20,14 +20,23 @@ from heptox.mapping import examine_arrows, print_rules
 from heptox.mapping.loading import read_mapping_rules
 from heptox.schema import TEXT, Child, Element, Particle, SchemaGraph, SchemaTree
 from heptox.translate import Direction
-from heptox.xml import Prefixes, XmlElement, escaped_text, escaped_value, expanded_name, parse_document, split_name
+from heptox.xml import (
+    XML_NAMESPACE,
+    Prefixes,
+    XmlElement,
+    escaped_text,
+    escaped_value,
+    expanded_name,
+    parse_document,
+    split_name,
+)
 from tests.support.checking import Outcome
 from tests.support.random_mappings import Problem
 
 URIS: Final = ("urn:one", "http://example.org/two#a", "http://example.org/three/b/")
 PREFIXES: Final = ("a", "b", "c", "d", "ns1")
 ELEMENTS: Final = (*URIS, URIS[0], "")
-ATTRIBUTES: Final = (*URIS, "", "", "", "")
+ATTRIBUTES: Final = (*URIS, XML_NAMESPACE, "", "", "", "")
 
 
 @dataclass
@@ -47,9 +56,7 @@ class Naming:
         """
         types = graph.elements.values()
         elements = {each.name: expanded_name(random.choice(ELEMENTS), each.name) for each in types}
-        attributes = {
-            one.name: expanded_name(random.choice(ATTRIBUTES), one.name) for each in types for one in each.attributes
-        }
+        attributes = {one.name: _attribute(random, one.name) for each in types for one in each.attributes}
         if random.random() < 0.15:  # two names that differ in their namespaces only
             _share_a_local_name(random, elements, (*members, *copied))
         others = random.choice(ELEMENTS)
@@ -92,6 +99,11 @@ class Naming:
 
         elements = {self.element(name): element(each) for name, each in graph.elements.items()}
         return replace(graph, root=self.element(graph.root), elements=elements, prefixes=self.prefixes, text=None)
+
+
+def _attribute(random: Random, name: str) -> str:
+    namespace = random.choice(ATTRIBUTES)
+    return name if namespace == XML_NAMESPACE and name == "id" else expanded_name(namespace, name)
 
 
 def _share_a_local_name(random: Random, elements: dict[str, str], others: Sequence[str]) -> None:
@@ -144,7 +156,7 @@ def namespaced(random: Random, given: Problem) -> Namespaced:
         shared = mapping.source.graph.elements.keys() & mapping.target.graph.elements.keys()
         names = {one.name for name in shared for one in mapping.source.graph.elements[name].attributes}
         copied = {name: expanded_name(random.choice(ELEMENTS), name) for name in shared}
-        copied |= {f"@{name}": expanded_name(random.choice(ATTRIBUTES), name) for name in names}
+        copied |= {f"@{name}": _attribute(random, name) for name in names}
     sides = [
         Naming.of(random, tree.graph, [member for box in tree.boxes for member in box.members], copied)
         for tree in (mapping.source, mapping.target)
@@ -237,7 +249,7 @@ def written_arrows(random: Random, arrows: str, source: Naming, target: Naming) 
 def written_document(random: Random, root: XmlElement, naming: Naming) -> str:
     """A document with names in namespaces, its prefixes declared at the root or where they are needed."""
     at_root = dict(_table(random).bound) if random.random() < 0.7 else {}
-    return _written(random, root, naming, {"": ""}, at_root)
+    return _written(random, root, naming, {"": "", "xml": XML_NAMESPACE}, at_root)
 
 
 def _written(
@@ -250,7 +262,7 @@ def _written(
         if not namespace and attribute:
             return ""
         known = [one for one, uri in scope.items() if uri == namespace and (one or not attribute)]
-        if not known or random.random() < 0.05:
+        if not known or (random.random() < 0.05 and namespace != XML_NAMESPACE):
             free = [one for one in PREFIXES if one not in taken and one not in new] if namespace else []
             if not attribute and "" not in taken and (not free or random.random() < 0.3):
                 free = [""]
