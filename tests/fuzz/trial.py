@@ -25,7 +25,7 @@ from tests.support.feeds.checking import check_delivery
 from tests.support.feeds.lying import check_lying
 from tests.support.filtering.checking import check_cleaning, check_filtering
 from tests.support.matching.engines import NAMED
-from tests.support.namespaces import Namespaced, check_namespaced, namespaced
+from tests.support.namespaces import Namespaced, check_namespaced, namespaced, namespaced_path
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
 from tests.support.rewriting.checking import check_documents, check_inference, check_streaming
 from tests.support.rewriting.translated import check_translated
@@ -199,12 +199,21 @@ def _judge_round_trip(random: Random, size: Size, outcome: Outcome) -> None:
 def _judge_path(random: Random, size: Size, outcome: Outcome) -> None:
     path = random_path(random, random.choice((2, 3)))
     outcome.counts["paths"] += 1
+    drawn = Random(str(path))
+    named = namespaced_path(drawn, path) if drawn.random() < IN_NAMESPACES else None
+    outcome.counts["in namespaces"] += named is not None
+    judged = path if named is None else named.path
     for turned in (False, True):
         documents = path.documents(random, size.documents, turned=turned)
+        if named is not None:
+            documents = [named.document(text, turned=turned) for text in documents]
         maker = path.queries(random, turned=turned)
         for _ in range(size.queries):
             query = maker.query()
-            check_path(path, query, documents, outcome, turned=turned)
+            if named is not None:
+                query = named.query(query, turned=turned)
+            check_path(judged, query, documents, outcome, turned=turned)
             if (chosen := Random(query)).random() < TOGETHER:
-                check_path_together(chosen, path, query, documents, outcome, turned=turned)
+                check_path_together(chosen, judged, query, documents, outcome, turned=turned)
+    outcome.counts["documents in namespaces"] += outcome.counts["documents"] * (named is not None)
     outcome.counts["cases"] += outcome.counts["documents"]

@@ -32,6 +32,9 @@ from heptox.xml import (
 )
 from tests.support.checking import Outcome
 from tests.support.random_mappings import Problem
+from tests.support.scenarios.generation import Scenario
+from tests.support.scenarios.model import MEMBERS
+from tests.support.scenarios.paths import ScenarioPath
 
 URIS: Final = ("urn:one", "http://example.org/two#a", "http://example.org/three/b/")
 PREFIXES: Final = ("a", "b", "c", "d", "ns1")
@@ -143,13 +146,19 @@ class Namespaced:
 
     def query(self, text: str, side: Direction) -> str:
         """A query over one side, in which the prefixes are any."""
-        naming = self.naming(side)
-        expression = written_query(parse_query(text), naming.element, naming.attribute)
-        return print_query(expression, _table(self.random))
+        return written(self.random, text, self.naming(side))
 
 
-def namespaced(random: Random, given: Problem) -> Namespaced:
-    """A problem with its names in namespaces."""
+def written(random: Random, query: str, naming: Naming) -> str:
+    """A query with names in namespaces, in which the prefixes are any."""
+    expression = written_query(parse_query(query), naming.element, naming.attribute)
+    return print_query(expression, _table(random))
+
+
+def namespaced(
+    random: Random, given: Problem, known_names: tuple[Naming | None, Naming | None] = (None, None)
+) -> Namespaced:
+    """A problem with its names in namespaces, those of a side as they are known, or drawn."""
     mapping = given.mapping
     copied: dict[str, str] = {}
     if "=>" in given.arrows:
@@ -158,8 +167,8 @@ def namespaced(random: Random, given: Problem) -> Namespaced:
         copied = {name: expanded_name(random.choice(ELEMENTS), name) for name in shared}
         copied |= {f"@{name}": _attribute(random, name) for name in names}
     sides = [
-        Naming.of(random, tree.graph, [member for box in tree.boxes for member in box.members], copied)
-        for tree in (mapping.source, mapping.target)
+        Naming.of(random, tree.graph, _members(tree.graph), copied) if known is None else known
+        for tree, known in zip((mapping.source, mapping.target), known_names, strict=True)
     ]
     graphs = [naming.graph(tree.graph) for naming, tree in zip(sides, (mapping.source, mapping.target), strict=True)]
     arrows = written_arrows(random, given.arrows, *sides)
@@ -169,6 +178,43 @@ def namespaced(random: Random, given: Problem) -> Namespaced:
         raise MappingError(examined.faults)
     problem = replace(given, source=shown(graphs[0]), target=shown(graphs[1]), arrows=arrows, mapping=examined.sound)
     return Namespaced(random, problem, sides[0], sides[1], given)
+
+
+def _members(graph: SchemaGraph) -> list[str]:
+    """The members that a box may have."""
+    return [name for name in MEMBERS if name in graph.elements]
+
+
+@dataclass(frozen=True, slots=True)
+class NamespacedPath:
+    """A path whose names are in namespaces, and those of its schemas in order."""
+
+    random: Random
+    path: ScenarioPath
+    schemas: tuple[Naming, ...]
+
+    def document(self, text: str, *, turned: bool) -> str:
+        """A document of the schema where the hops end."""
+        return written_document(self.random, parse_document(text).root, self.schemas[0 if turned else -1])
+
+    def query(self, text: str, *, turned: bool) -> str:
+        """A query over the schema where the hops begin."""
+        return written(self.random, text, self.schemas[-1 if turned else 0])
+
+
+def namespaced_path(random: Random, path: ScenarioPath) -> NamespacedPath:
+    """A path with its names in namespaces."""
+    found: list[Scenario] = []
+    known: Naming | None = None
+    schemas: list[Naming] = []
+    for place, scenario in enumerate(path.scenarios):
+        back = place < path.valley
+        named = namespaced(random, scenario.problem, (None, known) if back else (known, None))
+        here, there = (named.target, named.source) if back else (named.source, named.target)
+        schemas = [*schemas, there] if schemas else [here, there]
+        known = there
+        found.append(replace(scenario, problem=named.problem))
+    return NamespacedPath(random, ScenarioPath(tuple(found), path.valley), tuple(schemas))
 
 
 def shown(graph: SchemaGraph) -> str:
