@@ -8,8 +8,8 @@ from typing import Final
 
 from heptox.xml import XmlElement, parse_document
 
-_PREFIXED: Final = re.compile(r'[^\s"<>=:]+:(?=[^\s"<>=:]+=")')
-"""How an attribute as an item begins that has a prefix."""
+_PREFIXED: Final = re.compile(r'(?:[^\s"<>=:{}]+:|Q\{[^"<>{}]*\})(?=[^\s"<>=:]+=")')
+"""How an attribute as an item begins that is in a namespace."""
 
 
 def same_items(some: Collection[str], others: Collection[str]) -> bool:

@@ -25,7 +25,7 @@ from tests.support.feeds.checking import check_delivery
 from tests.support.feeds.lying import check_lying
 from tests.support.filtering.checking import check_cleaning, check_filtering
 from tests.support.matching.engines import NAMED
-from tests.support.namespaces import Namespaced, check_namespaced, namespaced, namespaced_path
+from tests.support.namespaced_mappings import Namespaced, check_namespaced, namespaced, namespaced_path
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
 from tests.support.rewriting.checking import check_documents, check_inference, check_streaming
 from tests.support.rewriting.translated import check_translated

@@ -22,7 +22,7 @@ from tests.support.budget import tries
 from tests.support.checking import Outcome
 from tests.support.definition import making, same_items, takes_nodes
 from tests.support.invoices import INVOICES, arrows, invoices, prefixed_schema, read_schema
-from tests.support.namespaces import check_namespaced, namespaced
+from tests.support.namespaced_mappings import check_namespaced, namespaced
 from tests.support.random_mappings import random_documents, random_problem
 from tests.support.saxon import answer_set
 

@@ -17,7 +17,7 @@ from heptox.schema import TEXT, Attribute, Cardinality, Particle, Path, SchemaTr
 from heptox.translate import Direction
 from heptox.xml import XmlElement, parse_document, write_document
 from tests.support.checking import Outcome
-from tests.support.namespaces import Namespaced
+from tests.support.namespaced_mappings import Namespaced
 from tests.support.random_mappings import MOST_RULES, Problem, problem, random_documents, random_schema
 
 MOST_LEAVES: Final = 4 * MOST_RULES

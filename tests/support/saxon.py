@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from saxonche import PySaxonApiError, PySaxonProcessor
 
-_DECLARATIONS: Final = re.compile(r'(?:\s*declare (?:default element )?namespace [^;"]*"(?:[^"]|"")*";)+')
 _ITEM_TEXT: Final = """(typeswitch ($item)
   case $attribute as attribute() return
     if (namespace-uri($attribute) = "") then serialize($item, $form)
@@ -33,16 +32,16 @@ class XQueryError(Exception):
 def evaluate(query: str, document: str) -> list[str]:
     """The items of the answer of ``query`` in their order, each serialised with the ``adaptive`` method.
 
-    The context item is the document node. White space in the document is kept. The prolog of ``query`` declares
-    namespaces, if anything.
+    The context item is the document node. White space in the document is kept. The prolog of ``query``, if any, is that
+    of printed queries: declarations of namespaces, a line each.
 
     >>> evaluate('//b, //@c, data(//b[1])', '<a><b>1 </b><b c="2"/></a>')
     ['<b>1 </b>', '<b c="2"/>', 'c="2"', '"1 "']
     """
     processor = _xquery()
-    declared, asked = _parts(query)
-    wrapped = f"""{declared}
-let $form := map{{"method": "adaptive", "indent": false()}} for $item in (\n{asked}\n) return {_ITEM_TEXT}"""
+    prolog, body = divided(query)
+    form = 'let $form := map{"method": "adaptive", "indent": false()}'
+    wrapped = f"{prolog}{form} for $item in (\n{body}\n) return {_ITEM_TEXT}"
     try:
         processor.set_context(xdm_item=_parsed(document))
         processor.set_query_content(wrapped)
@@ -50,6 +49,21 @@ let $form := map{{"method": "adaptive", "indent": false()}} for $item in (\n{ask
     except PySaxonApiError as error:
         raise XQueryError(f"{str(error).strip()}\n{query}") from None
     return [] if answer is None else [answer.item_at(place).string_value for place in range(answer.size)]
+
+
+def divided(query: str) -> tuple[str, str]:
+    """The prolog of a printed query, and the rest.
+
+    >>> divided('declare namespace a = "urn:a";\\n//a:b')
+    ('declare namespace a = "urn:a";\\n', '//a:b')
+    """
+    end = 0
+    while found := _DECLARATION.match(query, end):
+        end = found.end()
+    return query[:end], query[end:]
+
+
+_DECLARATION: Final = re.compile(r'declare [a-z ]*namespace [^"\n]*"[^"\n]*";\n')
 
 
 def answer_set(query: str, document: str) -> frozenset[str]:
@@ -69,10 +83,9 @@ def answer_sets(query: str, documents: Sequence[str]) -> tuple[frozenset[str], .
     >>> answer_sets("//b", ("<a><b/><b/></a>", "<a/>")) == (frozenset({"<b/>"}), frozenset())
     True
     """
-    declared, asked = _parts(query)
-    one = f'for $item in (\n{asked}\n) return concat("{_ITEM}", {_ITEM_TEXT})'
-    whole = f"""{declared}
-declare variable $documents external;
+    prolog, body = divided(query)
+    one = f'for $item in (\n{body}\n) return concat("{_ITEM}", {_ITEM_TEXT})'
+    whole = f"""{prolog}declare variable $documents external;
 declare variable $form := map{{"method": "adaptive", "indent": false()}};
 string-join(for $document in $documents return ("{_ANSWER}", $document ! ({one})))"""
     processor = _many()
@@ -95,11 +108,10 @@ def answer_set_together(query: str, documents: Sequence[str]) -> frozenset[str]:
     """
     if not documents:  # a parameter that is set to nothing keeps what it was
         return frozenset()
-    declared, asked = _parts(query.replace("collection()", "$documents"))
-    whole = f"""{declared}
-declare variable $documents external;
+    prolog, body = divided(query.replace("collection()", "$documents"))
+    whole = f"""{prolog}declare variable $documents external;
 declare variable $form := map{{"method": "adaptive", "indent": false()}};
-for $document in $documents return $document ! (for $item in (\n{asked}\n) return {_ITEM_TEXT})"""
+for $document in $documents return $document ! (for $item in (\n{body}\n) return {_ITEM_TEXT})"""
     processor = _many()
     processor.set_parameter("documents", _all_parsed(tuple(documents)))
     try:
@@ -110,12 +122,6 @@ for $document in $documents return $document ! (for $item in (\n{asked}\n) retur
     return (
         frozenset() if answer is None else frozenset(answer.item_at(place).string_value for place in range(answer.size))
     )
-
-
-def _parts(query: str) -> tuple[str, str]:
-    """The declarations of namespaces at the beginning of a query, and the rest."""
-    found = _DECLARATIONS.match(query)
-    return (found[0], query[found.end() :]) if found else ("", query)
 
 
 @lru_cache(maxsize=1)

@@ -18,7 +18,7 @@ from heptox.translate import Direction, translate
 from heptox.verification import remarks, verify
 from heptox.xml import parse_document
 from tests.support.invoices import arrows, invoices, read_schema
-from tests.support.namespaces import Namespaced, namespaced
+from tests.support.namespaced_mappings import Namespaced, namespaced
 from tests.support.random_mappings import random_problem
 
 
