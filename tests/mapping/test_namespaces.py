@@ -20,7 +20,7 @@ from heptox.xml import Prefixes, parse_document, write_document
 from tests.mapping.building import text_set
 from tests.support.budget import tries
 from tests.support.checking import Outcome
-from tests.support.definition import making, same_items, takes_nodes
+from tests.support.definition import making, same_items
 from tests.support.invoices import INVOICES, arrows, invoices, prefixed_schema, read_schema
 from tests.support.namespaced_mappings import check_namespaced, namespaced
 from tests.support.random_mappings import random_documents, random_problem
@@ -145,7 +145,7 @@ def test_images_have_the_prefixes_of_their_schema() -> None:
 @pytest.mark.parametrize("seed", range(tries(4)))
 def test_random_mappings_in_namespaces(seed: int) -> None:
     """Printed rules load as equal mappings, and exchange on a store gives what exchange in memory does."""
-    random = Random(1000 + seed)
+    random, compiled = Random(1000 + seed), 0
     for _ in range(6):
         given = random_problem(random)
         named = namespaced(random, given)
@@ -160,7 +160,8 @@ def test_random_mappings_in_namespaces(seed: int) -> None:
                 found, expected, told = Counter[Path](), Counter[Path](), list[str]()
                 assert on_store(mapping, text, found, told) == in_memory(mapping, text, expected)
                 assert found == expected
-                assert not told or takes_nodes(mapping)
+                compiled += not told
+    assert compiled > 0
 
 
 # -- translation -----------------------------------------------------------------------------------------------------
