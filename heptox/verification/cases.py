@@ -143,7 +143,7 @@ class CaseMaker:
         sources = {target: {source for source, other in self.pairs if other == target} for _, target in self.pairs}
         numeric_there = frozenset(target for target, found in sources.items() if found <= numeric)
         keys = self.mapping.source_keys
-        identifying = frozenset(target for target, found in sources.items() if found & keys)
+        identifying = frozenset(target for target, found in sources.items() if found & keys and not _is_tag(target))
         tree = self.whole.target
         return Vocabulary(tree, frozenset(sources), identifying, _surely(tree, numeric_there), [*values, "a", ""])
 
