@@ -109,6 +109,18 @@ def test_what_is_wrong_with_names_is_said_with_prefixes(lines: str, expected: st
     assert expected in map(str, faults(HEAD + lines + "\n"))
 
 
+def test_what_is_declared_for_one_side_counts_before_what_is_for_both() -> None:
+    lines = """target namespace x = "urn:example:ledger"
+namespace x = "urn:example:aggregates"
+Invoice/x:Supplier/cbc:Name -> x:Entry/Q{urn:example:parties}Name
+"""
+    assert faults(HEAD + lines) == []
+    (fault,) = faults(HEAD + lines.replace("-> x:", "-> y:"))
+    assert str(fault).startswith(
+        "test.arrows:5:32: HX3066 the prefix y is not bound for names of the target (bound are"
+    )
+
+
 def test_members_of_one_local_name_are_no_box() -> None:
     dtd = """<!ELEMENT r (a:x*, b:x*)> <!ATTLIST r xmlns:a CDATA #FIXED "urn:a" xmlns:b CDATA #FIXED "urn:b">
 <!ELEMENT a:x EMPTY> <!ELEMENT b:x EMPTY>"""
