@@ -10,7 +10,7 @@ import typer
 from heptox.grammar import Side
 from heptox.mapping import Mapping
 from heptox.verification import side_of
-from heptox.xml import Document, read_document
+from heptox.xml import Document, file_name, parse_document, read_bytes
 
 DocumentsOf: TypeAlias = Annotated[
     Side | None,
@@ -26,10 +26,10 @@ DocumentsOf: TypeAlias = Annotated[
 def read_documents(mapping: Mapping, names: Sequence[str], side: Side | None) -> dict[Side, list[Document]]:
     """The documents of some files by the side of the mapping that they belong to.
 
-    Raises as :func:`read_document` and :func:`side_of`.
+    Raises as :func:`heptox.xml.read_document` and :func:`side_of`.
     """
     found: dict[Side, list[Document]] = {"source": [], "target": []}
     for name in names:
-        own, document = side_of(mapping, read_document(name), side)
+        own, document = side_of(mapping, parse_document(read_bytes(name), file_name(name), namespaces=True), side)
         found[own].append(document)
     return found

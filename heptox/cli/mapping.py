@@ -23,7 +23,7 @@ from heptox.printable import shown
 from heptox.schema import Path as SchemaPath, conform, validity_faults
 from heptox.translate import Direction
 from heptox.verification import Law, Remark, random_documents, remarks, served
-from heptox.xml import Document, line_of, read_document, write_document
+from heptox.xml import Document, file_name, line_of, parse_document, read_bytes, write_document
 
 
 def check(
@@ -152,13 +152,15 @@ def exchanged(
             yield text
     if not found:
         conflicts.clear()
-        read = _as_its_schema_has_it(read_document(document), mapping, to)
+        read = _as_its_schema_has_it(
+            parse_document(read_bytes(document), file_name(document), namespaces=True), mapping, to
+        )
         yield write_document(exchange(mapping, read, conflicts=conflicts).root, indent=indent)
-    _note_conflicts(conflicts.total(), conflicts)
+    _note_conflicts(conflicts.total(), [path_text(mapping.target, leaf) for leaf in sorted(conflicts)])
 
 
-def _note_conflicts(count: int, leaves: Iterable[SchemaPath] = ()) -> None:
-    names = ", ".join(map(path_text, sorted(leaves)))
+def _note_conflicts(count: int, leaves: Iterable[str] = ()) -> None:
+    names = ", ".join(leaves)
     if count:
         where = f" ({names})" if names else ""
         print_note(f"conflicts: {count:,}{where}; of several values for a leaf that is there once the first is kept")
@@ -214,8 +216,11 @@ def _as_its_schema_has_it(document: Document, mapping: Mapping, to: Direction) -
     """
     source, target = mapping.source.graph, mapping.target.graph
     found = document.root.tag
+    names = target.prefixes.with_more(dict(source.prefixes.bound))
     if found != source.root and found == target.root:
-        raise _of_the_other(document, f"the root element is {found}, not {source.root}", to)
+        raise _of_the_other(
+            document, f"the root element is {names.written(str(found))}, not {names.written(source.root)}", to
+        )
     try:
         return conform(document, source)
     except SchemaError as error:

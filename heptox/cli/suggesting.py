@@ -14,7 +14,7 @@ from heptox.cli.output import print_json, print_note, print_result
 from heptox.errors import SchemaError
 from heptox.grammar import SchemaDeclaration
 from heptox.schema import SchemaGraph, SchemaTree, other_schema_fault, read_dtd
-from heptox.xml import Document, read_document
+from heptox.xml import Document, file_name, parse_document, read_bytes
 
 if TYPE_CHECKING:
     from heptox.mapping import Suggestion
@@ -66,7 +66,7 @@ def suggest(
         print_json({**sides, "suggestions": [_as_json(one) for one in found]})
         return
     for line, graph in zip(lines, graphs, strict=True):
-        print_result(str(SchemaDeclaration(line.side, line.file, graph.root)))
+        print_result(str(SchemaDeclaration(line.side, line.file, graph.prefixes.written(graph.root))))
     for text in _arrows(found):
         print_result(text)
     if not found:
@@ -75,7 +75,7 @@ def suggest(
 
 def _documents(files: Sequence[str], graph: SchemaGraph) -> list[Document]:
     """The sample documents of a side; raises :class:`SchemaError` (HX2013) for those of another schema."""
-    documents = [read_document(file) for file in files]
+    documents = [parse_document(read_bytes(file), file_name(file), namespaces=True) for file in files]
     faults = [fault for one in documents if (fault := other_schema_fault(one, graph.root)) is not None]
     if faults:
         raise SchemaError(faults)

@@ -9,7 +9,7 @@ import typer
 
 from heptox.cli.inputs import Json, QueryFile, read_query_text
 from heptox.cli.output import print_json, print_note, print_result
-from heptox.grammar import NameTable, check_names, parse_query
+from heptox.grammar import NameTable, check_names, declared_namespaces, parse_query
 from heptox.mapping import load_mapping
 from heptox.schema import SchemaTree
 from heptox.translate import (
@@ -24,7 +24,7 @@ from heptox.translate import (
     losses,
     translate_path,
 )
-from heptox.xml import file_name
+from heptox.xml import Prefixes, file_name
 
 MOST_SHOWN: Final = 12
 """Members of a union that an explanation shows to people; ``--json`` has them all."""
@@ -62,9 +62,10 @@ def translate(
     """
     files, query = (arguments, None) if file else (arguments[:-1], arguments[-1])
     path = _path(files, _directions(to), [query, file])
-    expression = parse_query(*read_query_text(query, file), names=NameTable.of(path[0].start))
+    text, source = read_query_text(query, file)
+    expression = parse_query(text, source, names=NameTable.of(path[0].start))
     check_names(expression, SchemaTree(path[0].start), path[0].start_tree)
-    translated = translate_path(path, expression)
+    translated = translate_path(path, expression, prefixes=Prefixes.of(declared_namespaces(text)[0]))
     explanations = [explain_hop(hop) if explain else None for hop in translated.hops]
     if json:
         print_json(_as_json(translated, explanations))
@@ -156,7 +157,7 @@ def _hop(hop: HopTranslation, explanation: Explanation | None) -> dict[str, Any]
 
 
 def _loss(loss: ExplainedLoss) -> dict[str, Any]:
-    return {"path": "/".join(loss.path) or None, "effect": loss.effect, "arrow": loss.arrow}
+    return {"path": loss.name or "/".join(loss.path) or None, "effect": loss.effect, "arrow": loss.arrow}
 
 
 def _step(name: str, members: Sequence[ExplainedMember]) -> dict[str, Any]:
@@ -167,6 +168,8 @@ def _member(member: ExplainedMember) -> dict[str, Any]:
     return {
         "query": member.text,
         "pattern": member.tree.splitlines(),
-        "dummies": ["/".join(path) for path in member.dummies],
-        "rules": [[{"node": "/".join(use.node), "rule": use.rule} for use in choice] for choice in member.choices],
+        "dummies": list(member.dummy_names),
+        "rules": [
+            [{"node": use.name or "/".join(use.node), "rule": use.rule} for use in choice] for choice in member.choices
+        ],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping as Table, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, Final
 
@@ -17,7 +17,7 @@ from heptox.cli.inputs import Json, MappingFile
 from heptox.cli.output import ExitCode, print_error, print_json, print_note, print_result
 from heptox.errors import CODES
 from heptox.grammar import Side
-from heptox.mapping import load_mapping_text
+from heptox.mapping import Mapping, load_mapping_text
 from heptox.verification import Counterexample, Law, LossyDocument, RoundTrip, Verification, verify as verify_mapping
 
 MOST_ITEMS: Final = 20
@@ -72,9 +72,9 @@ def verify(
     for law, why in found.untested.items():
         print_error(f"{file}: nothing was tested {law}: {why}")
     if json:
-        print_json({"file": file, "seed": seed, **_as_json(found, repeat)})
+        print_json({"file": file, "seed": seed, **_as_json(found, mapping, repeat)})
     else:
-        for line in _notes(found):
+        for line in _notes(found, mapping):
             print_note(line)
         for line in _report(found, file, seed, repeat):
             print_result(line)
@@ -123,7 +123,7 @@ def _repeating(
 # -- for people ------------------------------------------------------------------------------------------------------
 
 
-def _notes(found: Verification) -> Iterator[str]:
+def _notes(found: Verification, mapping: Mapping) -> Iterator[str]:
     """What was not checked, and under which assumptions the rest was."""
     for law in Law:
         if law not in found.checks:
@@ -136,10 +136,21 @@ def _notes(found: Verification) -> Iterator[str]:
     for law, number in found.idle:
         yield f"idle: rule {number} {law} made nothing of any document"
     for side, key in found.assumed:
-        yield f"assumed: the {side} key {'/'.join(key)}, which is declared and not guaranteed by validity"
+        yield f"assumed: the {side} key {_key(mapping, side, key)}, which is declared and not guaranteed by validity"
     for law, leaf, count in found.conflicts:
         documents = "document" if count == 1 else "documents"
-        yield f"left out: {count} random {law.answers} {documents} with several values for {'/'.join(leaf)}, there once"
+        name = _leaf(mapping, law, leaf)
+        yield f"left out: {count} random {law.answers} {documents} with several values for {name}, there once"
+
+
+def _key(mapping: Mapping, side: Side, key: tuple[str, ...]) -> str:
+    """A key of one side as a text has it."""
+    return (mapping.source if side == "source" else mapping.target).written(key)
+
+
+def _leaf(mapping: Mapping, law: Law, leaf: tuple[str, ...]) -> str:
+    """A leaf of the images as a text has it."""
+    return law.read(mapping).target.written(leaf)
 
 
 def _report(found: Verification, file: str, seed: int, repeat: str) -> Iterator[str]:
@@ -193,7 +204,7 @@ def _items(items: Sequence[str]) -> str:
 # -- for programs ----------------------------------------------------------------------------------------------------
 
 
-def _as_json(found: Verification, repeat: str) -> dict[str, Any]:
+def _as_json(found: Verification, mapping: Mapping, repeat: str) -> dict[str, Any]:
     return {
         "passed": found.passed,
         "cases": found.cases,
@@ -203,9 +214,10 @@ def _as_json(found: Verification, repeat: str) -> dict[str, Any]:
         "refused": dict(found.refused),
         "stopped": found.stopped,
         "idle": [{"direction": str(law), "rule": number} for law, number in found.idle],
-        "assumed": [{"side": side, "key": "/".join(key)} for side, key in found.assumed],
+        "assumed": [{"side": side, "key": _key(mapping, side, key)} for side, key in found.assumed],
         "conflicts": [
-            {"direction": str(law), "leaf": "/".join(leaf), "documents": count} for law, leaf, count in found.conflicts
+            {"direction": str(law), "leaf": _leaf(mapping, law, leaf), "documents": count}
+            for law, leaf, count in found.conflicts
         ],
         "faults": [str(fault) for fault in found.faults],
         "repeat": repeat,
@@ -214,7 +226,7 @@ def _as_json(found: Verification, repeat: str) -> dict[str, Any]:
     }
 
 
-def _by_law(found: Mapping[Law, Any]) -> dict[str, Any]:
+def _by_law(found: Table[Law, Any]) -> dict[str, Any]:
     return {str(law): value for law, value in found.items()}
 
 

@@ -18,6 +18,7 @@ from heptox.grammar.arrows import (
     JoinDeclaration,
     KeyDeclaration,
     Name,
+    NamespaceDeclaration,
     Reading,
     ReferenceDeclaration,
     SchemaDeclaration,
@@ -34,7 +35,7 @@ from heptox.grammar.parsing import fault_at
 from heptox.grammar.query import Expression, Node
 from heptox.grammar.query_parser import parse_query
 from heptox.grammar.query_printer import print_query
-from heptox.grammar.query_prolog import prolog, written_query
+from heptox.grammar.query_prolog import declared_namespaces, prolog, written_query
 from heptox.grammar.render import render
 from heptox.grammar.rules import (
     BodyTree,
@@ -85,6 +86,7 @@ __all__ = [
     "Lowering",
     "Name",
     "NameTable",
+    "NamespaceDeclaration",
     "Node",
     "NodeAbsence",
     "NodeTest",
@@ -101,6 +103,7 @@ __all__ = [
     "SurrogateArgument",
     "SurrogateTerm",
     "check_names",
+    "declared_namespaces",
     "decode_query",
     "encode_query",
     "fault_at",

@@ -6,7 +6,7 @@ A statement reads as it is printed. A position is where a node was written; they
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias, cast
 
@@ -16,6 +16,7 @@ from heptox.errors import Fault, GrammarError, Position
 from heptox.grammar.line_files import LineBuilder, SchemaPath, read_lines, step_text
 from heptox.grammar.parsing import parse_text, subtrees
 from heptox.grammar.query import Node
+from heptox.xml import XML_NAMESPACE
 
 MOST_STEPS: Final = 200
 """Steps of a path; more are refused before anybody looks for them in a schema."""
@@ -32,12 +33,13 @@ _WORDS: Final[dict[Reading, str]] = {"both": "", "along": " oneway", "against": 
 
 @dataclass(frozen=True, slots=True)
 class Name(Node):
-    """The name of an element, as it stands in a declaration."""
+    """The name of an element, as it stands in a declaration; ``written`` is how it is written, where that differs."""
 
     text: str
+    written: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
-        return self.text
+        return self.written or self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,22 @@ class SchemaDeclaration(Node):
 
     def __str__(self) -> str:
         return f'{self.side} "{self.file}"' + (f" root {self.root}" if self.root else "")
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceDeclaration(Node):
+    """``namespace PREFIX = "NAMESPACE"``; ``source`` or ``target`` before it for the names of one side only."""
+
+    side: Side | None
+    prefix: str
+    namespace: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r'[^"\n]+', self.namespace):
+            raise ValueError(f"a namespace in a mapping holds no quotation mark and no line end: {self.namespace!r}")
+
+    def __str__(self) -> str:
+        return f'{f"{self.side} " if self.side else ""}namespace {self.prefix} = "{self.namespace}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +148,9 @@ class Entity(Node):
         return f"each {self.source} -> {self.target}{_WORDS[self.reading]}"
 
 
-Declaration: TypeAlias = SchemaDeclaration | ReferenceDeclaration | KeyDeclaration | JoinDeclaration | BoxDeclaration
+Declaration: TypeAlias = (
+    SchemaDeclaration | NamespaceDeclaration | ReferenceDeclaration | KeyDeclaration | JoinDeclaration | BoxDeclaration
+)
 Statement: TypeAlias = Declaration | Entity | Arrow
 
 
@@ -167,6 +187,8 @@ class _Builder(LineBuilder[Statement]):
                 root = self._name(parts[1]).text if len(parts) > 1 else None
                 file = next(str(token) for token in tree.children if isinstance(token, Token) and token[0] == '"')
                 return SchemaDeclaration(self._side(parts[0]), file[1:-1], root, position=at)
+            case "namespace":
+                return self._namespace(tree, at)
             case "reference":
                 return ReferenceDeclaration(
                     self._side(parts[0]), self._path(parts[1]), self._path(parts[2]), position=at
@@ -182,6 +204,15 @@ class _Builder(LineBuilder[Statement]):
             case _:
                 copies = tree.data == "copy_arrow"
                 return Arrow(self._path(parts[0]), self._path(parts[1]), copies, self._reading(parts), position=at)
+
+    def _namespace(self, tree: Tree[Token], at: Position | None) -> NamespaceDeclaration:
+        *sides, name = subtrees(tree)
+        prefix, uri = self._name(name).text, str(tree.children[-1])[1:-1]
+        if not re.fullmatch(r"[^\W\d][^:{}]*", prefix):
+            self._refuse("HX3001", f"{prefix} is no prefix", name, "a prefix is a name without a colon")
+        elif prefix in ("xml", "xmlns") or uri == XML_NAMESPACE:
+            self._refuse("HX3001", "xml and xmlns are bound, and cannot be declared", name)
+        return NamespaceDeclaration(self._side(sides[0]) if sides else None, prefix, uri, position=at)
 
     def _box(self, parts: list[Tree[Token]], at: Position | None) -> BoxDeclaration:
         side, name, *steps, members = parts

@@ -209,7 +209,7 @@ class ConstructorLowering:
         if not found:
             return None
         if len(found) > 1 and all(after.variables == branch.variables for after, _ in found):
-            ends = dict.fromkeys("/".join(location.absolute) for _, location in found)
+            ends = dict.fromkeys(self._tree.written(location.absolute) for _, location in found)
             refuse(
                 "HX3046",
                 f"a path to alternatives ({', '.join(ends)}) in a constructor is not translated exactly yet",
@@ -217,7 +217,7 @@ class ConstructorLowering:
                 "write a path for each",
             )
         if len(found) > 1 or found[0][0].variables != branch.variables:
-            where = "/".join(found[0][1].absolute)
+            where = self._tree.written(found[0][1].absolute)
             refuse(
                 "HX3046",
                 f"the path to {where} repeats in a constructor: not translated exactly yet",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 from lark import Token, Tree
@@ -18,12 +18,16 @@ _STEPS: Final = {"attribute_step": "@{}", "box_step": "[{}]", "made_step": "+{}"
 
 @dataclass(frozen=True, slots=True)
 class SchemaPath(Node):
-    """A path below the root; its steps are written ``name``, ``@name``, ``text()``, and, only the first, ``[Box]``."""
+    """A path below the root; its steps are written ``name``, ``@name``, ``text()``, and, only the first, ``[Box]``.
+
+    ``text`` is how it is written, where that is not these steps with slashes between.
+    """
 
     steps: tuple[str, ...]
+    text: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
-        return "/".join(self.steps)
+        return self.text or "/".join(self.steps)
 
 
 class LineBuilder(Generic[_Statement]):

@@ -7,8 +7,8 @@ from typing import NoReturn
 
 from heptox.errors import Fault, GrammarError, Position
 from heptox.pattern import TAG, Term, Text
-from heptox.schema import TEXT, Path, SchemaTree
-from heptox.xml import unescaped_name
+from heptox.schema import ANYWHERE, TEXT, Path, SchemaTree
+from heptox.xml import split_name, unescaped_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ def tag_of(tree: SchemaTree, location: Location) -> Term | Text:
     here = location.absolute
     if tree.box(here) is not None:
         return Term(location.variable, (TAG,))
-    return Text(unescaped_name(here[-1] if here else tree.root))
+    name = here[-1].removeprefix(ANYWHERE) if here else tree.root
+    return Text(unescaped_name(split_name(name)[1]))
 
 
 def require_value(tree: SchemaTree, location: Location, position: Position | None) -> None:
@@ -70,7 +71,7 @@ def require_value(tree: SchemaTree, location: Location, position: Position | Non
     here = location.absolute
     if tree.is_leaf(here) or tree.whole_at(here) is not None or has_text(tree, here):
         return
-    name = "/".join((tree.root, *here))
+    name = tree.written((tree.root, *here))
     element = tree.element(here)
-    hint = f"name its text: {element.name}/text()" if element.text else "ask for the leaves below it"
+    hint = f"name its text: {tree.written((element.name,))}/text()" if element.text else "ask for the leaves below it"
     refuse("HX3044", f"{name} is an inner element: whole, or as a value, it is not translated yet", position, hint)

@@ -144,10 +144,10 @@ class _Lowering:
             yield branch
             return
         if not self._valid:
-            name = "/".join((self._tree.root, *location.absolute))
+            name = self._tree.written((self._tree.root, *location.absolute))
             refuse("HX3044", f"{name} may have any name: returning it whole is outside the query fragment", position)
         tag = Term(location.variable, (TAG,))
-        yield from (branch.having(Comparison("=", tag, Text(name))) for name in box.members)
+        yield from (branch.having(Comparison("=", tag, Text(value))) for value in box.values)
 
     def _constructed(
         self, shape: Literal["attribute", "text"], name: str, value: syntax.Expression, branch: Branch

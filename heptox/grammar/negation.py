@@ -27,7 +27,7 @@ def absent_alternatives(
         refuse("HX3042", "what no document of the collection has is outside the query fragment", position, hint)
     if added:
         hint = "its predicates compare leaves of that node with leaves outside and strings by =, or ask for presence"
-        where = "/".join(location.absolute)
+        where = tree.written(location.absolute)
         chain = [variable.parent for variable in added[1:]] == [variable.name for variable in added[:-1]]
         if location.text or not chain or location.variable != added[-1].name:
             _refuse_repeating(where, position, hint)
@@ -38,7 +38,7 @@ def absent_alternatives(
         assert parent is not None  # the root is known to every branch
         return (NoNode(parent, added[-1].node, tuple(sorted(set(wanted), key=repr))),)
     if tests - {there}:
-        where = "/".join((tree.root, *location.absolute))
+        where = tree.written((tree.root, *location.absolute))
         hint = "turn the comparison around, or use empty() of the path without it"
         refuse("HX3042", f"a predicate on {where}, which does not repeat, in a negation", position, hint)
     absence = tuple(map(Absence, nodes_of(value)))

@@ -84,7 +84,7 @@ class PathResolver:
         context = None if location.document else location.absolute
         below = "anywhere in the schema" if "descendant" in step.axis else "at the root"
         if context is not None:
-            below = f"below {'/'.join((self.tree.root, *context, *((TEXT,) if location.text else ())))}"
+            below = f"below {self.tree.written((self.tree.root, *context, *((TEXT,) if location.text else ())))}"
             context = (*context, TEXT) if location.text else context
         message = f"{nothing_for(step, self.tree.graph.prefixes)} {below}"
         self._missed[id(step)] = Fault("HX3041", message, step.position, hint=hint_for(self.tree, step, context))

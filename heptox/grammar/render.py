@@ -45,6 +45,7 @@ from heptox.pattern import (
     template_terms,
 )
 from heptox.schema import ANYWHERE, TEXT, Path
+from heptox.xml import NO_PREFIXES, split_name
 
 _Value: TypeAlias = syntax.PathExpression | syntax.TagValue
 
@@ -305,7 +306,10 @@ class _Rendering:
         """A node of a copied subtree as it is. Its own name is the asker's, unless the two ends of the copy differ."""
         step = term.path[-1] if term.path else self._variables[term.variable].node[-1]
         if step.removeprefix(ANYWHERE).lstrip("@") != name:
-            message = f"<{name}> is a copy of <{step}>: returning it under the other name is not translated exactly yet"
+            copy, first = NO_PREFIXES.written(name), NO_PREFIXES.written(step)
+            message = (
+                f"<{copy}> is a copy of <{first}>: returning it under the other name is not translated exactly yet"
+            )
             raise GrammarError(Fault("HX3051", message, hint="ask for what is in it"))
         if self.leaf is not None and term == self.leaf[0]:
             return syntax.PathExpression(self.leaf[1])
@@ -397,5 +401,5 @@ def _reading_order(atom: Atom) -> tuple[int, str]:
 
 
 def _letter(step: str) -> str:
-    name = step.lstrip("@")
+    name = split_name(step.lstrip("@"))[1]
     return name[0].lower() if name[:1].isascii() and name[:1].isalpha() else "v"

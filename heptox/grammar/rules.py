@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Final, Literal, TypeAlias, cast
 
@@ -25,28 +25,35 @@ Section: TypeAlias = Literal["along", "against"]
 """Where the heads of rules are: ``along`` in the target schema, ``against`` in the source schema."""
 
 _END: Final = r"(?=[ \t]*(?:#[^\n]*)?(?:\n|\Z))"
-# A string, a comment, a leaf that is the node itself; a full stop that ends a rule; a heading, which no arrow follows.
+# A string, a namespace, a comment, a leaf that is the node itself; a full stop that ends a rule; a heading, which no
+# arrow follows.
 _BOUNDARY: Final = re.compile(
-    r'"(?:[^"]|"")*"|#[^\n]*|\[\s*\.'
+    r'"(?:[^"]|"")*"|Q\{[^{}\n]*\}|#[^\n]*|\[\s*\.'
     rf"|(?P<end>\.){_END}"
     rf"|(?:^|(?<=\n))[ \t]*(?P<section>along|against):{_END}(?!\s*[-=]>)"
 )
-_DECLARATION: Final = re.compile(r'\s*(source|target)\s*("|\s(reference|key|join|box)\s)')
+_DECLARATION: Final = re.compile(
+    r'\s*(source|target)\s*("|\s(reference|key|join|box|namespace)\s)|\s*namespace\s+[^\s=]+\s*=\s*"'
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Label(Node):
-    """What a node is: ``name``, ``@name``, ``text()`` or ``[Box]``; a box may have a variable for its tag."""
+    """What a node is: ``name``, ``@name``, ``text()`` or ``[Box]``; a box may have a variable for its tag.
+
+    ``text`` is how the name is written, where that differs.
+    """
 
     name: str
     tag: str | None = None
+    text: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.tag is not None and not self.name.startswith("["):
             raise ValueError("only a box has a variable for its tag")
 
     def __str__(self) -> str:
-        return f"{self.name}:{self.tag}" if self.tag else self.name
+        return f"{self.name}:{self.tag}" if self.tag else self.text or self.name
 
 
 def node_value(variable: str) -> str:

@@ -16,7 +16,7 @@ from heptox.mapping.connections import Component
 from heptox.mapping.correspondences import Correspondence, Entity
 from heptox.mapping.group_connector import GroupConnector
 from heptox.mapping.members import BoxSide, TagCondition, all_tags, available, needed, own_members, tag_conditions
-from heptox.mapping.paths import Leaf, component, is_at_or_below, path_text
+from heptox.mapping.paths import Leaf, component, is_at_or_below, leaf_text, path_text
 from heptox.mapping.rule_input import RuleInput
 from heptox.pattern import TAG
 from heptox.schema import Path
@@ -92,7 +92,8 @@ class AlternativeChoice:
         return tag_conditions({leaf: tuple(names) for leaf, names in members.items()}, holds)
 
     def _report_too_many(self, candidates: Sequence[Correspondence]) -> None:
-        message = f"the arrows into {path_text(self.chain[-1])} make more than {MOST_ALTERNATIVES} alternatives"
+        into = path_text(self.input.target.tree, self.chain[-1])
+        message = f"the arrows into {into} make more than {MOST_ALTERNATIVES} alternatives"
         self.input.findings.add("HX4021", message, candidates[0].arrow, "draw fewer arrows into one leaf")
 
     def _choices(self, candidates: Sequence[Correspondence]) -> list[Alternative]:
@@ -245,15 +246,18 @@ class AlternativeChoice:
             for leaf, operator, member in conditions:
                 if operator == "!=" and leaf.path == (TAG,):
                     excluded.setdefault(leaf.stop, set()).add(member)
-            boxes = {box.path: set(box.members) for box in self.input.source.tree.boxes}
+            boxes = {box.path: set(box.values) for box in self.input.source.tree.boxes}
             if not any(boxes[path] <= members for path, members in excluded.items()):
                 return True
         return False
 
     def _report_no_tag(self, stop: Path, alternative: Alternative) -> None:
         leaf = next((c for c in alternative.chosen if c.target.stop[: len(stop)] == stop), alternative.chosen[0])
-        message = f"{leaf.target} takes {leaf.source}, but the tag in {path_text(stop)} comes with other groups"
-        self.input.findings.add("HX4020", message, leaf.arrow, f"draw an arrow to {path_text(stop)} that goes with it")
+        source, target = self.input.source.tree, self.input.target.tree
+        takes = f"{leaf_text(target, leaf.target)} takes {leaf_text(source, leaf.source)}"
+        box = path_text(target, stop)
+        message = f"{takes}, but the tag in {box} comes with other groups"
+        self.input.findings.add("HX4020", message, leaf.arrow, f"draw an arrow to {box} that goes with it")
 
 
 def _tag_of(place: BoxSide, supplied: Mapping[Leaf, Leaf], stops: Sequence[Path]) -> Leaf | None:

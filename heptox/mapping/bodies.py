@@ -9,9 +9,11 @@ from typing import TypeAlias
 
 from heptox.mapping.bindings import hung_from, joining_order, link_terms, optional_order
 from heptox.mapping.model import Condition, OptionalPart, Rule
+from heptox.mapping.written_mapping import WrittenTree
 from heptox.pattern import NODE, TAG, Absence, Comparison, NoNode, Presence, Term, Variable
 from heptox.schema import TEXT, Path, SchemaTree
 from heptox.store import Catalogue, Join, NodeSet, NotCompiledError, Part, RowJoins, statements as sql
+from heptox.xml import unescaped_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +272,14 @@ class _Joins:
 
     def _value(self, join: Join, term: Term) -> tuple[Join, sql.Expression]:
         if term.path[-1:] == (TAG,):
-            return join, sql.String(self._rows.name(_nodes(join, term.variable)))
+            return join, sql.String(self._value_of(self._rows.name(_nodes(join, term.variable))))
         return self._rows.column(join, _leaf(join, term), Part.NODE if term in self.copied else Part.TEXT)
+
+    def _value_of(self, member: str) -> str:
+        """The value behind the tag of nodes in a box."""
+        if isinstance(self._tree, WrittenTree):
+            return self._tree.values_of_members[member]
+        return unescaped_name(member)
 
     # -- conditions --------------------------------------------------------------------------------------------------
 

@@ -10,12 +10,12 @@ from heptox.grammar import Arrow, BoxDeclaration, Entity as EntityLine, SchemaPa
 from heptox.mapping.content import content_difference
 from heptox.mapping.declarations import DeclaredSide, Members, resolve, resolve_member
 from heptox.mapping.findings import Findings
-from heptox.mapping.paths import Leaf, leaf_at, path_text
+from heptox.mapping.paths import Leaf, leaf_at, leaf_text, path_text
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Path, SchemaTree
 
 Membership: TypeAlias = tuple[Path, str]
-"""A box and one of its members: a node of the box whose tag is that member."""
+"""A box and the value of one of its members: a node of the box whose tag is that member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _repeating(side: DeclaredSide, written: SchemaPath, findings: Findings) -> P
     if path is None or (path and side.tree.is_element(path) and side.tree.is_stop(path)):
         return path
     stop = side.tree.stop(path)
-    hint = f"did you mean {path_text(stop)}?" if stop else "name an element that repeats"
+    hint = f"did you mean {path_text(side.tree, stop)}?" if stop else "name an element that repeats"
     findings.add("HX4025", f"{written} does not repeat: there is one for its parent", written, hint)
     return None
 
@@ -104,8 +104,8 @@ def correspondences(
             findings.add("HX4004", message, arrow, "keep one of the lines")
         else:
             found.append(correspondence)
-    _check_overlaps(found, findings)
-    _check_root_leaves(found, findings)
+    _check_overlaps(found, target.tree, findings)
+    _check_root_leaves(found, source.tree, target.tree, findings)
     return tuple(found)
 
 
@@ -130,18 +130,21 @@ def _correspondence(
         return _copy(arrow, source, target, findings)
     start = _leaf(source, arrow.source, findings)
     end = _leaf(target, arrow.target, findings)
-    return _allowed(_between(start, end, arrow), findings) if start and end else None
+    return _allowed(_between(start, end, arrow), source.tree, target.tree, findings) if start and end else None
 
 
 def _between(start: _End, end: _End, arrow: Arrow) -> Correspondence:
     return Correspondence(start[0], end[0], arrow.copies, start[1], end[1], arrow)
 
 
-def _allowed(correspondence: Correspondence, findings: Findings) -> Correspondence | None:
+def _allowed(
+    correspondence: Correspondence, begin: SchemaTree, end: SchemaTree, findings: Findings
+) -> Correspondence | None:
     source, target = correspondence.source, correspondence.target
     if target.stop or not source.stop:
         return correspondence
-    message = f"{target} stands once below the root and cannot take {source}, which repeats"
+    taken = leaf_text(begin, source)
+    message = f"{leaf_text(end, target)} stands once below the root and cannot take {taken}, which repeats"
     hint = "only a leaf that the source's root owns goes there"
     findings.add("HX4013", message, correspondence.arrow, hint)
     return None
@@ -151,7 +154,9 @@ _End: TypeAlias = tuple[Leaf, frozenset[Membership]]
 
 
 def _end(side: DeclaredSide, path: Path, members: Members) -> _End:
-    return leaf_at(side.tree, path), frozenset((box.path, member) for box, member in members)
+    return leaf_at(side.tree, path), frozenset(
+        (box.path, box.values[box.members.index(member)]) for box, member in members
+    )
 
 
 def _leaf(side: DeclaredSide, written: SchemaPath, findings: Findings) -> _End | None:
@@ -163,15 +168,15 @@ def _leaf(side: DeclaredSide, written: SchemaPath, findings: Findings) -> _End |
         return _end(side, *found)
     if not side.tree.element(path).children and (*path, TEXT) in side.tree:
         return _end(side, (*path, TEXT), members)  # it has attributes beside its value
-    findings.add("HX4009", f"{path_text(path)} is no leaf", written, _leaf_hint(side.tree, path))
+    findings.add("HX4009", f"{path_text(side.tree, path)} is no leaf", written, _leaf_hint(side.tree, path))
     return None
 
 
 def _leaf_hint(tree: SchemaTree, path: Path) -> str:
-    leaves = [path_text(path + leaf) for leaf in tree.own_leaves(path) if leaf]
+    leaves = [path_text(tree, path + leaf) for leaf in tree.own_leaves(path) if leaf]
     if (*path, TEXT) in tree and not tree.edge((*path, TEXT)).repeats:
-        return f"did you mean {path_text((*path, TEXT))}?"
-    copy = f"=> copies {path_text(path)} whole"
+        return f"did you mean {path_text(tree, (*path, TEXT))}?"
+    copy = f"=> copies {path_text(tree, path)} whole"
     return f"leaves there: {', '.join(leaves[:12])}; {copy}" if leaves else copy
 
 
@@ -184,12 +189,13 @@ def _copy(arrow: Arrow, source: DeclaredSide, target: DeclaredSide, findings: Fi
     if start is None or end is None:
         return None
     begin, finish = start[0].absolute, end[0].absolute
-    names = source.tree.element(begin).name, target.tree.element(finish).name
-    if difference := content_difference(source.tree.graph, names[0], target.tree.graph, names[1]):
-        message = f"{path_text(begin)} cannot be copied to {path_text(finish)}: {difference}"
+    types = source.tree.element(begin).key, target.tree.element(finish).key
+    if difference := content_difference(source.tree.graph, types[0], target.tree.graph, types[1]):
+        ends = path_text(source.tree, begin), path_text(target.tree, finish)
+        message = f"{ends[0]} cannot be copied to {ends[1]}: {difference}"
         findings.add("HX4012", message, arrow, "both ends must have the same content by their schemas")
         return None
-    return _allowed(_between(start, end, arrow), findings)
+    return _allowed(_between(start, end, arrow), source.tree, target.tree, findings)
 
 
 def _inner(side: DeclaredSide, written: SchemaPath, findings: Findings) -> _End | None:
@@ -198,31 +204,35 @@ def _inner(side: DeclaredSide, written: SchemaPath, findings: Findings) -> _End 
         return None
     path, _ = found
     if side.tree.box(path):
-        message = f"the box {path_text(path)} cannot be copied whole"
+        message = f"the box {path_text(side.tree, path)} cannot be copied whole"
         findings.add("HX4012", message, written, "draw an arrow for its tags and one for each leaf below")
         return None
     if side.tree.is_leaf(path):
-        findings.add("HX4012", f"{path_text(path)} is a leaf", written, "a leaf takes ->")
+        findings.add("HX4012", f"{path_text(side.tree, path)} is a leaf", written, "a leaf takes ->")
         return None
     return _end(side, *found)
 
 
-def _check_overlaps(found: Iterable[Correspondence], findings: Findings) -> None:
+def _check_overlaps(found: Iterable[Correspondence], tree: SchemaTree, findings: Findings) -> None:
     targets = list(found)
     copies = {c.target.absolute for c in targets if c.copied}
     for correspondence in targets:
         path = correspondence.target.absolute
         above = next((path[:length] for length in range(1, len(path)) if path[:length] in copies), None)
         if above is not None:
-            message = f"{correspondence.target} lies in {path_text(above)}, which another arrow fills whole"
+            target = leaf_text(tree, correspondence.target)
+            message = f"{target} lies in {path_text(tree, above)}, which another arrow fills whole"
             findings.add("HX4022", message, correspondence.arrow, "keep either the copy or the arrows below it")
 
 
-def _check_root_leaves(found: Iterable[Correspondence], findings: Findings) -> None:
+def _check_root_leaves(
+    found: Iterable[Correspondence], source: SchemaTree, target: SchemaTree, findings: Findings
+) -> None:
     """The root is one node whatever rule makes it, so alternatives for its leaf would be two values of one leaf."""
     taken: dict[Leaf, Leaf] = {}
     for correspondence in found:
         first = taken.setdefault(correspondence.target, correspondence.source)
         if not correspondence.target.stop and first != correspondence.source:
-            message = f"{correspondence.target} stands once below the root and takes {first} already"
+            takes = leaf_text(target, correspondence.target)
+            message = f"{takes} stands once below the root and takes {leaf_text(source, first)} already"
             findings.add("HX4019", message, correspondence.arrow, "a leaf that the root owns takes one arrow")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from heptox.errors import HeptoxError, MappingError, near_names
 from heptox.grammar import (
@@ -12,6 +12,8 @@ from heptox.grammar import (
     Declaration,
     JoinDeclaration,
     KeyDeclaration,
+    Name,
+    NamespaceDeclaration,
     Node,
     ReferenceDeclaration,
     SchemaDeclaration,
@@ -19,6 +21,7 @@ from heptox.grammar import (
     Side,
 )
 from heptox.mapping.content import content_difference
+from heptox.mapping.file_names import side_prefixes
 from heptox.mapping.findings import Findings
 from heptox.mapping.model import Reference
 from heptox.mapping.paths import path_text, suggestion
@@ -32,7 +35,9 @@ from heptox.schema import (
     id_paths,
     inferred_references,
 )
+from heptox.xml import NO_PREFIXES, Prefixes, UnboundPrefixError, split_name, unescaped_name
 
+_SIDES: Final[tuple[Side, ...]] = ("source", "target")
 _Statement = TypeVar("_Statement", bound=Node)
 _Link = TypeVar("_Link", ReferenceDeclaration, JoinDeclaration)
 
@@ -68,9 +73,30 @@ class DeclaredSides:
     target: DeclaredSide | None
 
 
-def declare(declarations: Sequence[Declaration], read: ReadSchema, findings: Findings) -> DeclaredSides:
-    """Resolve all declarations of a file, whose schemas are ``read``; what is wrong goes to ``findings``."""
-    return DeclaredSides(_side("source", declarations, read, findings), _side("target", declarations, read, findings))
+def read_schemas(
+    declarations: Sequence[Declaration], read: ReadSchema, findings: Findings
+) -> Mapping[Side, SchemaGraph | None]:
+    """The schemas that a file declares, with the prefixes that it declares for their names; ``None`` for one that
+    cannot be had, which goes to ``findings``.
+    """
+    lines = [line for line in declarations if isinstance(line, NamespaceDeclaration)]
+    lines = [*_once(lines, lambda one: (one.side, one.prefix), lambda one: f"the prefix {one.prefix}", findings)]
+    found: dict[Side, SchemaGraph | None] = {}
+    for side in _SIDES:
+        graph = _schema(side, declarations, side_prefixes(side, lines, NO_PREFIXES), read, findings)
+        prefixes = side_prefixes(side, lines, NO_PREFIXES if graph is None else graph.prefixes)
+        found[side] = graph if graph is None or prefixes is graph.prefixes else replace(graph, prefixes=prefixes)
+    return found
+
+
+def declare(
+    declarations: Sequence[Declaration], schemas: Mapping[Side, SchemaGraph | None], findings: Findings
+) -> DeclaredSides:
+    """Resolve all declarations of a file, whose names are expanded; what is wrong goes to ``findings``."""
+    sides = (
+        None if (graph := schemas[name]) is None else _side(name, graph, declarations, findings) for name in _SIDES
+    )
+    return DeclaredSides(*sides)
 
 
 # -- paths -------------------------------------------------------------------------------------------------------
@@ -86,8 +112,9 @@ def resolve(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Path
     if found is None or not found[1]:
         return found and found[0]
     box, member = found[1][-1]
-    message = f"{written} goes through {member}, one member of the box {box.name}, which only an arrow to a leaf can"
-    findings.add("HX4018", message, written, f"write {path_text(found[0])}, for all members of the box")
+    name = side.tree.written((member,))
+    message = f"{written} goes through {name}, one member of the box {box.name}, which only an arrow to a leaf can"
+    findings.add("HX4018", message, written, f"write {path_text(side.tree, found[0])}, for all members of the box")
     return None
 
 
@@ -109,17 +136,18 @@ def resolve_member(side: DeclaredSide, written: SchemaPath, findings: Findings) 
         findings.add("HX4001", f"the {side.name} schema has no {written}", written, suggestion(tree, path))
         return None
     if tree.is_cyclic(path if tree.is_element(path) else path[:-1]):
-        message = f"{path_text(path)} enters a recursive element type again"
+        message = f"{path_text(side.tree, path)} enters a recursive element type again"
         findings.add("HX4010", message, written, "copy the recursive part whole with =>")
         return None
     if path[-1:] == (TEXT,) and tree.edge(path).repeats:
-        message = f"the text of {path_text(path[:-1])} stands between its child elements and can repeat"
-        findings.add("HX4011", message, written, f"copy {path_text(path[:-1])} whole with =>")
+        message = f"the text of {path_text(side.tree, path[:-1])} stands between its child elements and can repeat"
+        findings.add("HX4011", message, written, f"copy {path_text(side.tree, path[:-1])} whole with =>")
         return None
     if members and members[-1][0].path == path:
         box, member = members[-1]
+        name = tree.written((member,))
         message = f"{written} is a member of the box {box.name}: its tag is a value of {box.step}"
-        findings.add("HX4018", message, written, f"write {box.step} for the tag, {member}/LEAF for what {member} holds")
+        findings.add("HX4018", message, written, f"write {box.step} for the tag, {name}/LEAF for what {name} holds")
         return None
     return path, members
 
@@ -157,10 +185,7 @@ def _box_hint(side: DeclaredSide, step: str) -> str:
 # -- one side ----------------------------------------------------------------------------------------------------
 
 
-def _side(name: Side, declarations: Sequence[Declaration], read: ReadSchema, findings: Findings) -> DeclaredSide | None:
-    graph = _schema(name, declarations, read, findings)
-    if graph is None:
-        return None
+def _side(name: Side, graph: SchemaGraph, declarations: Sequence[Declaration], findings: Findings) -> DeclaredSide:
     declared = [d for d in declarations if isinstance(d, BoxDeclaration) and d.side == name]
     boxes = _boxes(name, graph, declared, findings)
     faulty = {box.name for box in declared} - {box.name for box in boxes}
@@ -172,7 +197,7 @@ def _side(name: Side, declarations: Sequence[Declaration], read: ReadSchema, fin
 
 
 def _schema(
-    name: Side, declarations: Sequence[Declaration], read: ReadSchema, findings: Findings
+    name: Side, declarations: Sequence[Declaration], prefixes: Prefixes, read: ReadSchema, findings: Findings
 ) -> SchemaGraph | None:
     declared = [d for d in declarations if isinstance(d, SchemaDeclaration) and d.side == name]
     for again in declared[1:]:
@@ -181,7 +206,7 @@ def _schema(
         findings.add("HX4002", f"the {name} schema is not declared", None, f'write: {name} "FILE.dtd" root NAME')
         return None
     try:
-        return read(declared[0].file, declared[0].root)
+        return read(declared[0].file, declared[0].root and _root(declared[0].root, prefixes))
     except MappingError as error:  # the name cannot be meant
         fault = error.faults[0]
         findings.add(fault.code, fault.message, declared[0], fault.hint)
@@ -192,6 +217,14 @@ def _schema(
         findings.add("HX4002", f'the schema "{declared[0].file}" cannot be used: {reason}', declared[0], hint)
         findings.extend(fault for fault in error.faults if fault.position)
         return None
+
+
+def _root(written: str, prefixes: Prefixes) -> str:
+    """The name of a root, expanded where the file of the mapping says its namespace; else the schema has to know it."""
+    try:
+        return prefixes.expanded(written) if ":" in written else written
+    except UnboundPrefixError:
+        return written
 
 
 def _boxes(name: Side, graph: SchemaGraph, declared: Sequence[BoxDeclaration], findings: Findings) -> tuple[Box, ...]:
@@ -215,11 +248,15 @@ def _box(side: DeclaredSide, declared: BoxDeclaration, findings: Findings) -> Bo
         return None
     tree = side.tree
     if not tree.is_element(parent):
-        findings.add("HX4007", f"{path_text(parent)} holds no elements", declared.parent)
+        findings.add("HX4007", f"{path_text(side.tree, parent)} holds no elements", declared.parent)
         return None
     if other := next((box for box in tree.boxes if box.parent == parent), None):
         message = f"the boxes {other.name} and {declared.name} stand below one parent"
         findings.add("HX4007", message, declared, "a tag that neither declares would belong to both: draw one box")
+        return None
+    if twins := _twins(declared.members):
+        message = f"{' and '.join(map(str, twins))} are one value as tags in the box {declared.name}"
+        findings.add("HX4007", message, twins[1], "a tag is its local name: draw a box for one namespace")
         return None
     names = [member.text for member in declared.members]
     below = [child[-1] for child in tree.children(parent) if tree.is_element(child)]
@@ -227,19 +264,33 @@ def _box(side: DeclaredSide, declared: BoxDeclaration, findings: Findings) -> Bo
     for number, member in enumerate(declared.members):
         if member.text not in below:
             known = False
-            message = f"the {side.name} schema has no {path_text((*parent, member.text)) if parent else member.text}"
+            message = (
+                f"the {side.name} schema has no {path_text(side.tree, (*parent, member.text)) if parent else member}"
+            )
             findings.add("HX4001", message, member, suggestion(tree, (*parent, member.text)))
         elif member.text in names[:number]:
             known = False
-            findings.add("HX4003", f"{member.text} stands in the box twice", member)
+            findings.add("HX4003", f"{member} stands in the box twice", member)
     if not known:
         return None
     for member in declared.members[1:]:
-        if difference := content_difference(tree.graph, names[0], tree.graph, member.text):
+        types = tree.element((*parent, names[0])).key, tree.element((*parent, member.text)).key
+        if difference := content_difference(tree.graph, types[0], tree.graph, types[1]):
             message = f"members of the box {declared.name} differ: {difference}"
             findings.add("HX4006", message, member, "all members of a box hold the same")
             known = False
     return Box(declared.name, parent, tuple(names)) if known else None
+
+
+def _twins(members: Sequence[Name]) -> tuple[Name, Name] | None:
+    """Two members of different names that are one value as tags."""
+    met: dict[str, Name] = {}
+    for member in members:
+        value = unescaped_name(split_name(member.text)[1])
+        other = met.setdefault(value, member)
+        if other.text != member.text:
+            return other, member
+    return None
 
 
 def _keys(side: DeclaredSide, declarations: Sequence[Declaration], findings: Findings) -> frozenset[Path]:
@@ -255,10 +306,10 @@ def _keys(side: DeclaredSide, declarations: Sequence[Declaration], findings: Fin
 def _is_key(side: DeclaredSide, path: Path, declaration: KeyDeclaration, findings: Findings) -> bool:
     hint = "a key is an attribute or a single leaf below the element that it identifies"
     if not side.tree.is_leaf(path) or path[-1] == TEXT:
-        findings.add("HX4014", f"{path_text(path)} cannot be a key: it is no leaf", declaration.path, hint)
+        findings.add("HX4014", f"{path_text(side.tree, path)} cannot be a key: it is no leaf", declaration.path, hint)
         return False
     if side.tree.edge(path).repeats:
-        findings.add("HX4014", f"{path_text(path)} cannot be a key: it repeats", declaration.path, hint)
+        findings.add("HX4014", f"{path_text(side.tree, path)} cannot be a key: it repeats", declaration.path, hint)
         return False
     return True
 
@@ -276,7 +327,7 @@ def _references(side: DeclaredSide, declarations: Sequence[Declaration], finding
         if known is None:
             found[reference.source] = reference
         elif known.target != reference.target:
-            message = f"{path_text(reference.source)} refers to {path_text(known.target)} already"
+            message = f"{path_text(side.tree, reference.source)} refers to {path_text(side.tree, known.target)} already"
             reason = "the only ID of the schema" if known.inferred else "declared in another line"
             findings.add("HX4015", message, declaration, f"{reason}; a leaf refers to one key")
     return tuple(found.values())
@@ -308,14 +359,14 @@ def _reference(
     fits = True
     if source is not None and not side.tree.is_leaf(source):
         fits = False
-        findings.add("HX4014", f"{path_text(source)} cannot refer: it is no leaf", declared.source)
+        findings.add("HX4014", f"{path_text(side.tree, source)} cannot refer: it is no leaf", declared.source)
     elif source is not None and _is_list(side.tree, source):
         fits = False
-        message = f"{path_text(source)} cannot refer: it holds several values (IDREFS)"
+        message = f"{path_text(side.tree, source)} cannot refer: it holds several values (IDREFS)"
         findings.add("HX4014", message, declared.source, "only a leaf with one value refers")
     if target is not None and target not in side.keys:
         fits = False
-        message = f"{path_text(target)} is no key"
+        message = f"{path_text(side.tree, target)} is no key"
         findings.add("HX4014", message, declared.target, _key_hint(side, target))
     return Reference(source, target) if fits and source is not None and target is not None else None
 
@@ -327,8 +378,8 @@ def _is_list(tree: SchemaTree, path: Path) -> bool:
 
 def _key_hint(side: DeclaredSide, path: Path) -> str:
     if side.tree.is_leaf(path) and not side.tree.edge(path).repeats:
-        return f"declare it: {side.name} key {path_text(path)}"
-    keys = sorted(path_text(key) for key in side.keys)
+        return f"declare it: {side.name} key {path_text(side.tree, path)}"
+    keys = sorted(path_text(side.tree, key) for key in side.keys)
     return f"keys there: {', '.join(keys)}" if keys else f"declare one: {side.name} key LEAF"
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from heptox.mapping.bodies import Body, copied_terms, rule_body
 from heptox.mapping.exchange import applied
-from heptox.mapping.model import HeadNode, Mapping, Rule
+from heptox.mapping.identity import headed_arguments
+from heptox.mapping.image_names import declarations, image_prefixes
+from heptox.mapping.model import HeadNode, Mapping, Rule, Surrogate
 from heptox.mapping.templates import Columns, Shape, Slot, shapes, tokens
+from heptox.mapping.written_mapping import Names, WrittenMapping, WrittenTree
 from heptox.pattern import Absence, Presence, Term, atom_terms
 from heptox.schema import Path
 from heptox.store import NotCompiledError, Store
@@ -34,15 +38,23 @@ class ExchangePlan:
     """
 
     def __init__(self, mapping: Mapping, store: Store, doc: int, length: int) -> None:
-        self.tree = mapping.target
-        rules = applied(mapping.rules)
+        source, self.tree, given = mapping.source, mapping.target, mapping.rules
+        self.prefixes = image_prefixes(mapping.target)
+        self.written: WrittenMapping | None = None
+        if self.prefixes or store.catalogue.names:
+            names = Names(store.catalogue.names.name, store.catalogue.names.attribute)
+            image = Names(self.prefixes.written, partial(self.prefixes.written, attribute=True))
+            self.written = WrittenMapping(mapping, names, image)
+            source, self.tree = WrittenTree(source, names), WrittenTree(self.tree, image)
+            given = tuple(self.written.rules)
+        rules = applied(given)
         self.shapes = shapes(rules)
         self.numbers = {node: number for number, node in enumerate(self.shapes)}
         self.below = {
             node: [each for each in self.shapes if each and self.parent(each) == node] for node in self.shapes
         }
         self.rules = [
-            StoredRule(rule, rule_body(rule, mapping.source, store.catalogue, doc), f"bindings{rank}", rank)
+            StoredRule(rule, rule_body(rule, source, store.catalogue, doc), f"bindings{rank}", rank)
             for rank, rule in enumerate(rules)
         ]
         self.bits = length.bit_length()
@@ -54,9 +66,23 @@ class ExchangePlan:
                 raise NotCompiledError("a leaf takes copied subtrees and values")
         _check_copies(rules)
         self.templates = {
-            node: tokens(self.tree, self.shapes, Columns(shape, self.below[node]))
+            node: tokens(self.tree, self.shapes, Columns(shape, self.below[node]), declarations(self.prefixes))
             for node, shape in self.shapes.items()
         }
+
+    def first_path(self, path: Path) -> Path:
+        """A leaf of the target by its absolute path as the mapping has it."""
+        return path if self.written is None else self.written.first_paths[path]
+
+    def headed_terms(self, surrogate: Surrogate) -> Iterator[tuple[Term, str]]:
+        """The terms of a surrogate, as :func:`~heptox.mapping.identity.headed_arguments` orders and heads them."""
+        first = self.first_surrogate(surrogate)
+        terms = dict(zip(first.arguments, surrogate.arguments, strict=True))
+        return ((terms[argument].term, heading) for argument, heading in headed_arguments(first))
+
+    def first_surrogate(self, surrogate: Surrogate) -> Surrogate:
+        """A surrogate as the mapping has it."""
+        return surrogate if self.written is None else self.written.first_surrogates[surrogate]
 
     def parent(self, node: Path) -> Path:
         """The stop node above another."""

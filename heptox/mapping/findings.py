@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from heptox.errors import Fault, Position
 from heptox.grammar import Node, fault_at
@@ -26,6 +27,14 @@ class Findings:
             self._faults[Fault(code, message, hint=hint, file=self.file)] = None
         else:
             self._faults[fault_at(code, message, self._text, position, hint)] = None
+
+    def word(self, node: Node, word: str) -> Node:
+        """A node where a word stands in the line of another one, at that or behind it; that, where it does not."""
+        if node.position is None:
+            return node
+        line = self._text.split("\n")[node.position.line - 1]
+        place = line.find(word, node.position.column - 1)
+        return node if place < 0 else Node(position=replace(node.position, column=place + 1))
 
     def extend(self, faults: Iterable[Fault]) -> None:
         """Faults that were found elsewhere, such as those of a schema file."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from heptox.mapping.alternative import Alternative
 from heptox.mapping.connections import Component, Connection, NotConnected, Tie
 from heptox.mapping.correspondences import Correspondence
-from heptox.mapping.paths import component, path_text
+from heptox.mapping.paths import component, leaf_text, path_text
 from heptox.mapping.rule_input import RuleInput
 from heptox.schema import Path, idref_paths
 
@@ -41,25 +41,25 @@ class GroupConnector:
             self.report_not_connected(result.components, alternative.chosen[0])
             return
         if not result.complete:
-            message = f"too many ways connect the groups that {last.target} needs"
+            message = f"too many ways connect the groups that {self._target(last)} needs"
             self.input.findings.add("HX4017", message, last.arrow, "declare fewer references")
             return
         common = frozenset.intersection(*(frozenset(connection) for connection in result.connections))
         texts = [
             " and ".join(
-                _reference_text(link.reference.source, link.reference.target)
+                self._reference_text(link.reference.source, link.reference.target)
                 for link in connection
                 if link not in common
             )
             for connection in result.connections
         ]
         parts = sorted({end for connection in result.connections for link in connection for end in link.ends})
-        message = f"{_list(parts)} are connected in several ways: {'; '.join(texts)}"
+        message = f"{self._list(parts)} are connected in several ways: {'; '.join(texts)}"
         self.input.findings.add("HX4017", message, last.arrow, f"choose one: {self.input.source.name} join {texts[0]}")
 
     def report_not_connected(self, parts: Sequence[Component], where: Correspondence) -> None:
         """Report (HX4016) groups that no reference connects."""
-        message = f"no reference connects {_list(parts)}, which {where.target} needs together"
+        message = f"no reference connects {self._list(parts)}, which {self._target(where)} needs together"
         self.input.findings.add("HX4016", message, where.arrow, self._reference_hint(parts))
 
     def _reference_hint(self, parts: Sequence[Component]) -> str:
@@ -71,14 +71,15 @@ class GroupConnector:
             for key in sorted(self.input.source.keys):
                 end = component(tree, tree.stop(key))
                 if leaf not in known and begin != end and {begin, end} <= set(parts):
-                    return f"declare it: {side} reference {_reference_text(leaf, key)}"
-        return f"declare one: {side} reference LEAF -> KEY, between {_list(parts)}"
+                    return f"declare it: {side} reference {self._reference_text(leaf, key)}"
+        return f"declare one: {side} reference LEAF -> KEY, between {self._list(parts)}"
 
+    def _target(self, correspondence: Correspondence) -> str:
+        return leaf_text(self.input.target.tree, correspondence.target)
 
-def _reference_text(source: Path, target: Path) -> str:
-    return f"{path_text(source)} -> {path_text(target)}"
+    def _reference_text(self, source: Path, target: Path) -> str:
+        return f"{path_text(self.input.source.tree, source)} -> {path_text(self.input.source.tree, target)}"
 
-
-def _list(parts: Sequence[Component]) -> str:
-    texts = [path_text(part) for part in parts]
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    def _list(self, parts: Sequence[Component]) -> str:
+        texts = [path_text(self.input.source.tree, part) for part in parts]
+        return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -10,6 +10,7 @@ from heptox.mapping.model import Argument, HeadNode, Rule, Surrogate
 from heptox.mapping.paths import Leaf, is_sure, schema_order
 from heptox.pattern import NODE, TAG, Comparison, Presence, Term, atom_terms
 from heptox.schema import Path, SchemaTree
+from heptox.xml import split_name
 
 DIGITS: Final = 32
 """How many hexadecimal digits of a digest stand in the value of a surrogate."""
@@ -83,7 +84,7 @@ def referring(leaf: Path, arguments: Collection[Argument]) -> Iterator[Argument]
 
 def surrogate_name(surrogate: Surrogate) -> str:
     """How the values of surrogates begin: an XML name."""
-    return f"{surrogate.node[-1].strip('[]')}."
+    return f"{split_name(surrogate.node[-1].strip('[]'))[1]}."
 
 
 def headed_arguments(surrogate: Surrogate) -> Iterator[tuple[Argument, str]]:

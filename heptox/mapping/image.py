@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from heptox.mapping.image_names import declarations, image_prefixes
 from heptox.mapping.instance import Subtree, Value
 from heptox.mapping.model import Rule
 from heptox.pattern import TAG
@@ -36,7 +37,9 @@ def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode, trace
     Inner elements stand where something below them does. Children come in the order of the target schema; those in a
     box by their tags, undeclared ones after all declared ones.
     """
-    root = parse_document(f"<{tree.root}/>").root
+    prefixes = image_prefixes(tree)
+    start = f"<{prefixes.written(tree.root)}{declarations(prefixes)}/>"
+    root = parse_document(start, namespaces=True).root
     _Writing(tree, rules, root, trace).fill(root, image, ())
     return Document(root)
 
@@ -132,9 +135,7 @@ class _Writing:
     def _leaf(self, name: str, value: Value) -> XmlElement:
         """An element that a leaf's value fills: its text, or the copied content."""
         if isinstance(value, Subtree):
-            element = copy.deepcopy(value.element)
-            element.tag, element.tail = name, None
-            return element
+            return copied(value.element, name, self._maker)
         element = self._new(name)
         if isinstance(value, str):
             element.text = value or None
@@ -142,3 +143,26 @@ class _Writing:
 
     def _new(self, name: str) -> XmlElement:
         return self._maker.makeelement(name)
+
+
+def copied(element: XmlElement, name: str, maker: XmlElement) -> XmlElement:
+    """A subtree under a name; where there are namespaces, without the prefixes that it has, for those of where it goes.
+
+    ``maker`` is any element that has these.
+    """
+    if not maker.nsmap and not any(each.nsmap for each in element.iter()):
+        found = copy.deepcopy(element)
+        found.tag, found.tail = name, None
+        return found
+    made = {element: maker.makeelement(name)}
+    for each in element.iter():
+        if each is not element:
+            made[each] = maker.makeelement(str(each.tag))
+            made[each].tail = each.tail
+            above = each.getparent()
+            assert above is not None  # it stands in what is copied
+            made[above].append(made[each])
+        made[each].text = each.text
+        for attribute, value in each.attrib.items():
+            made[each].set(attribute, value)
+    return made[element]

@@ -18,7 +18,7 @@ from heptox.mapping.members import TagCondition
 from heptox.mapping.model import Argument, Condition, HeadNode, OptionalPart, Rule, Surrogate
 from heptox.mapping.naming import variable_names
 from heptox.mapping.optional import ordered_parts
-from heptox.mapping.paths import Leaf, component, is_sure, schema_order
+from heptox.mapping.paths import Leaf, component, is_sure, leaf_text, schema_order
 from heptox.mapping.referred_nodes import ReferredNodes, Referring
 from heptox.mapping.rule_bodies import Anchors, RuleBody, rule_bodies
 from heptox.mapping.rule_input import RuleInput
@@ -205,9 +205,9 @@ class _Inference:
         return None
 
     def _report_far(self, withheld: Correspondence) -> None:
-        message = (
-            f"{withheld.target} takes several arrows, and {withheld.source} is too far from the others to be absent"
-        )
+        target = leaf_text(self.input.target.tree, withheld.target)
+        source = leaf_text(self.input.source.tree, withheld.source)
+        message = f"{target} takes several arrows, and {source} is too far from the others to be absent"
         self.input.findings.add("HX4021", message, withheld.arrow, "draw one arrow into the leaf, or write the rules")
 
     def _rule(

@@ -12,7 +12,7 @@ from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.paths import path_text
 from heptox.pattern import NODE, TAG, Absence, NoNode, Presence, atom_terms
 from heptox.schema import TEXT, Path, SchemaTree, other_schema_fault
-from heptox.xml import Document, XmlElement, line_of
+from heptox.xml import Document, XmlElement, line_of, split_name
 
 if TYPE_CHECKING:
     from heptox.mapping.tracing import Trace
@@ -49,7 +49,7 @@ def read_instance(document: Document, mapping: Mapping, trace: Trace | None = No
     That is less than validity: a document that is not valid is exchanged as far as what the rules use is in it.
     """
     tree = mapping.source
-    hint = f"the mapping starts at documents of {tree.root}"
+    hint = f"the mapping starts at documents of {tree.written((tree.root,))}"
     if (other := other_schema_fault(document, tree.root, code="HX4040", hint=hint)) is not None:
         raise MappingError(other)
     return _Reading(document, tree, _reader_of(mapping), trace).root()
@@ -148,7 +148,7 @@ class _Reading:
     def __init__(self, document: Document, tree: SchemaTree, reader: _Reader, trace: Trace | None) -> None:
         self._document, self._tree, self._reader, self._trace = document, tree, reader, trace
         self._number = 0
-        self._numbers: dict[Path, int] = {}
+        self._numbers: dict[str, int] = {}
         self._faults: list[Fault] = []
         self._tags: dict[tuple[Path, str], str | None] = {}
 
@@ -170,8 +170,9 @@ class _Reading:
 
     def _surrogate(self, path: Path) -> str:
         """What stands for a node where its identity is a value: an XML name that no other node of the document has."""
-        number = self._numbers[path] = self._numbers.get(path, 0) + 1
-        return ".".join((*(step.strip("[]") for step in path or (self._tree.root,)), str(number)))
+        name = ".".join(split_name(step.strip("[]"))[1] for step in path or (self._tree.root,))
+        number = self._numbers[name] = self._numbers.get(name, 0) + 1
+        return f"{name}.{number}"
 
     def _fill(self, node: StopNode, element: XmlElement, reader: _Reader) -> None:
         for name, path in reader.attributes.items():
@@ -205,7 +206,7 @@ class _Reading:
             elif below.is_stop:
                 node.below.setdefault(below.path, []).append(self._stop_node(child, below, None))
             elif name in met:
-                self._tell(f"{path_text(below.path)} stands there again, the schema has it once", child)
+                self._tell(f"{path_text(self._tree, below.path)} stands there again, the schema has it once", child)
             else:
                 met.add(name)
                 self._fill(node, child, below)
@@ -219,7 +220,7 @@ class _Reading:
 
     def _only_text(self, element: XmlElement, reader: _Reader) -> str:
         if len(element):
-            self._tell(f"{path_text(reader.path)} holds elements, the schema has text there", element)
+            self._tell(f"{path_text(self._tree, reader.path)} holds elements, the schema has text there", element)
         return element.text or ""
 
     def _tell(self, message: str, element: XmlElement) -> None:

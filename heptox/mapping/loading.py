@@ -20,7 +20,8 @@ from heptox.grammar import (
     parse_rule_parts,
 )
 from heptox.mapping.correspondences import Correspondence, check_boxes, correspondences, entities
-from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare
+from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, read_schemas
+from heptox.mapping.file_names import FileNames
 from heptox.mapping.findings import Findings
 from heptox.mapping.inference import infer_rules
 from heptox.mapping.mirroring import infer_mirrored, read_along
@@ -64,7 +65,7 @@ def load_packed_mapping(files: Files[str, bytes], mapping: str, folder: str | os
 def _said(text: str, suffix: str, read: ReadSchema, file: str) -> tuple[Mapping, ArrowsText | None]:
     """What the text of a mapping's file means, and the text that says the arrows, if it does."""
     if suffix == RULES_SUFFIX or (suffix != ".arrows" and "<-" in text):
-        return _read_rules(text, read, file), None
+        return read_mapping_rules(text, read, file), None
     arrows = ArrowsText(text, lru_cache(read), file)
     return _sound(arrows.examined()), arrows
 
@@ -124,15 +125,21 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Exam
     statements, faults = parse_arrow_lines(text, file)
     findings = Findings(text, file)
     findings.extend(faults)
-    declared = declare([s for s in statements if not isinstance(s, Arrow | EntityLine)], read, findings)
+    declarations = [s for s in statements if not isinstance(s, Arrow | EntityLine)]
+    schemas = read_schemas(declarations, read, findings)
+    names = FileNames(schemas, findings)
+    named = [names.statement(statement) for statement in statements]
+    shown = tuple(read or written for read, written in zip(named, statements, strict=True))
+    statements = tuple(statement for statement in named if statement is not None)
+    declared = declare([s for s in statements if not isinstance(s, Arrow | EntityLine)], schemas, findings)
     if declared.source is None or declared.target is None:
-        return Examination(statements, declared, (), None, findings.faults)
+        return Examination(shown, declared, (), None, findings.faults)
     arrows = [statement for statement in statements if isinstance(statement, Arrow)]
     boxes = [statement for statement in statements if isinstance(statement, BoxDeclaration)]
     lines = [statement for statement in statements if isinstance(statement, EntityLine)]
     sides = declared.source, declared.target
     found = correspondences(arrows, *sides, findings)
-    if not faults:
+    if not faults and None not in named:
         # A line that cannot be read may be the very arrow that a box lacks.
         check_boxes(boxes, found, sides, findings)
     every = entities(lines, *sides, findings)
@@ -143,7 +150,7 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Exam
     mirrored = infer_mirrored(found, every, sides, remarks)
     sound = _mapping(DeclaredSides(declared.source, mirrored.target), along, mirrored.rules)
     sound = replace(sound, invented_source=mirrored.invented, invented_target=made.invented)
-    return Examination(statements, declared, found, sound, findings.faults, remarks.faults)
+    return Examination(shown, declared, found, sound, findings.faults, remarks.faults)
 
 
 def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | None = None) -> Mapping:
@@ -153,10 +160,11 @@ def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | N
 
     Raises :class:`MappingError` with every fault.
     """
-    return _read_rules(text, _in(folder), file)
+    return read_mapping_rules(text, _in(folder), file)
 
 
-def _read_rules(text: str, read: ReadSchema, file: str | None) -> Mapping:
+def read_mapping_rules(text: str, read: ReadSchema, file: str | None = None) -> Mapping:
+    """As :func:`parse_mapping_rules`; ``read`` gives the schema of a file name and root."""
     parsed, faults = parse_rule_parts(text, file)
     findings = Findings(text, file)
     findings.extend(faults)
@@ -164,13 +172,18 @@ def _read_rules(text: str, read: ReadSchema, file: str | None) -> Mapping:
         if isinstance(declaration, JoinDeclaration):
             message = "a join line decides how rules are inferred; these rules are written"
             findings.add("HX4023", message, declaration, "leave it out, and write the equality in the rules")
-    declared = declare(parsed.declarations, read, findings)
+    schemas = read_schemas(parsed.declarations, read, findings)
+    names = FileNames(schemas, findings)
+    declarations = [known for one in parsed.declarations if (known := names.statement(one)) is not None]
+    declared = declare(declarations, schemas, findings)
     along = against = None
     if declared.source and declared.target:
         if parsed.along is not None:
-            along = read_rules(parsed.along, declared.source, declared.target, findings)
+            written = names.rules(parsed.along, "source", "target")
+            along = read_rules(written, declared.source, declared.target, findings)
         if parsed.against is not None:
-            against = read_rules(parsed.against, declared.target, declared.source, findings)
+            written = names.rules(parsed.against, "target", "source")
+            against = read_rules(written, declared.target, declared.source, findings)
     if findings.faults:
         raise MappingError(findings.faults)
     return _mapping(declared, along, against)

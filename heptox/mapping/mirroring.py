@@ -10,7 +10,7 @@ from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.findings import Findings
 from heptox.mapping.inference import infer_rules
 from heptox.mapping.model import Reference, Rule
-from heptox.mapping.paths import Leaf, path_text
+from heptox.mapping.paths import Leaf, leaf_text, path_text
 from heptox.mapping.surrogates import with_surrogates
 from heptox.schema import AttributeType, Path, SchemaTree
 
@@ -49,15 +49,19 @@ def infer_mirrored(
     """
     source, target = sides
     answering = _with_implied_references(found, target, remarks)
-    arrows = tuple(_mirrored(found, answering, remarks))
+    arrows = tuple(_mirrored(found, (source, answering), remarks))
     lines = tuple(e.mirrored() for e in entities if e.line is None or e.line.reading != "along")
     made = with_surrogates(arrows, lines, answering, source)
     rules = infer_rules(made, lines, (answering, source), remarks, mirrored=True)
     return MirroredReading(rules, answering, made.invented)
 
 
-def _mirrored(found: Sequence[Correspondence], target: DeclaredSide, remarks: Findings) -> Iterator[Correspondence]:
+def _mirrored(
+    found: Sequence[Correspondence], sides: tuple[DeclaredSide, DeclaredSide], remarks: Findings
+) -> Iterator[Correspondence]:
     """The arrows from target to source, without those that have no meaning there."""
+    target = sides[1]
+    trees = sides[0].tree, target.tree
     read = [c for c in found if c.arrow is None or c.arrow.reading != "along"]
     valued = {c.source for c in read if not _is_identifier(target, c.target)}
     wholes = {c.source.absolute for c in read if c.copied}
@@ -70,13 +74,15 @@ def _mirrored(found: Sequence[Correspondence], target: DeclaredSide, remarks: Fi
             (path for path in wholes if path != source.absolute == (*path, *source.absolute[len(path) :])), None
         )
         if above is not None:
-            message = f"{source} lies in {path_text(above)}, which comes back whole"
+            message = f"{leaf_text(trees[0], source)} lies in {path_text(trees[0], above)}, which comes back whole"
             remarks.add("HX4026", message, correspondence.arrow, "write oneway behind the arrow")
         elif not source.stop and leaf.stop:
-            message = f"{source} stands once below the root and cannot take {leaf}, which repeats"
+            taker, taken_leaf = leaf_text(trees[0], source), leaf_text(trees[1], leaf)
+            message = f"{taker} stands once below the root and cannot take {taken_leaf}, which repeats"
             remarks.add("HX4026", message, correspondence.arrow, "write oneway behind the arrow")
         elif not source.stop and taken.setdefault(source, leaf) != leaf:
-            message = f"{source} stands once below the root and takes {taken[source]} already"
+            other = leaf_text(trees[1], taken[source])
+            message = f"{leaf_text(trees[0], source)} stands once below the root and takes {other} already"
             remarks.add("HX4026", message, correspondence.arrow, "write oneway behind one of the arrows")
         else:
             yield correspondence.mirrored()
@@ -111,8 +117,8 @@ def _with_implied_references(found: Sequence[Correspondence], target: DeclaredSi
         }
         if len(keys) == 1:
             reference = implied[path] = Reference(path, keys.pop())
-            written = f"{path_text(reference.source)} -> {path_text(reference.target)}"
-            message = f"{path_text(path)} is taken to refer to {path_text(reference.target)}: both take the same leaf"
-            hint = f"to be sure, declare it: target reference {written}"
+            holder, key = path_text(target.tree, path), path_text(target.tree, reference.target)
+            message = f"{holder} is taken to refer to {key}: both take the same leaf"
+            hint = f"to be sure, declare it: target reference {holder} -> {key}"
             remarks.add("HX4027", message, correspondence.arrow, hint)
     return replace(target, references=(*target.references, *implied.values()))

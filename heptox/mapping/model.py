@@ -278,7 +278,8 @@ class Mapping:
         Raises :class:`MappingError` (HX4024) where the file that the mapping was read from does not say them.
         """
         if self.along is None:
-            message = f"the mapping has no rules that make documents of {self.target.root}: it serves one direction"
+            root = self.target.written((self.target.root,))
+            message = f"the mapping has no rules that make documents of {root}: it serves one direction"
             raise MappingError(Fault("HX4024", message, hint="add the other section, along: or against:"))
         return self.along
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from heptox.mapping.model import Rule
 from heptox.pattern import NODE, TAG, Term
 from heptox.schema import TEXT, Path, SchemaTree
+from heptox.xml import split_name
 
 
 def variable_names(tree: SchemaTree, stops: Iterable[Path]) -> dict[Path, str]:
@@ -34,14 +35,14 @@ def leaf_names(rule: Rule, inner: Iterable[Term] = ()) -> dict[Term, str]:
 
 
 def function_name(tree: SchemaTree, path: Path) -> str:
-    """The Skolem function of a node, named after its schema path.
+    """The Skolem function of a node, named after its schema path, whatever the namespaces.
 
     >>> from heptox.schema import Element, SchemaGraph
     >>> tree = SchemaTree(SchemaGraph("a", {"a": Element("a")}))
     >>> function_name(tree, ()), function_name(tree, ("b", "[C]"))
     ('f_a', 'f_b_C')
     """
-    return "_".join(("f", *(step.strip("[]") for step in path or (tree.root,))))
+    return "_".join(("f", *(_local(step.strip("[]")) for step in path or (tree.root,))))
 
 
 def _plain(step: str) -> str:
@@ -50,8 +51,14 @@ def _plain(step: str) -> str:
         return "tag"
     if step == TEXT:
         return "text"
-    name = re.sub(r"[^\w-]", "_", step.strip("[]@"))
+    name = re.sub(r"[^\w-]", "_", _local(step.strip("[]@")))
     return name if re.match(r"[^\W\d]", name) else f"v{name}"
+
+
+def _local(step: str) -> str:
+    """The local name of a step, with its sign."""
+    sign = "@" if step.startswith("@") else ""
+    return sign + split_name(step.removeprefix("@"))[1]
 
 
 def _free(name: str, taken: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from heptox.mapping.bodies import Body
 from heptox.mapping.exchange_plan import ExchangePlan, StoredRule, is_united
-from heptox.mapping.identity import DIGITS, headed_arguments, surrogate_name
+from heptox.mapping.identity import DIGITS, surrogate_name
 from heptox.mapping.model import Rule, Surrogate
 from heptox.mapping.templates import Shape
 from heptox.pattern import TAG, Term
@@ -52,7 +52,11 @@ class NodeTables:
             made: tuple[tuple[Path, Term | Surrogate], ...] = (*node.leaves, *node.surrogates)
             for path, what in made:
                 at = f"{level}_{shape.leaves.index(path)}"
-                value = _binding(stated.body.terms[what]) if isinstance(what, Term) else _surrogate(what, stated.body)
+                value = (
+                    _binding(stated.body.terms[what])
+                    if isinstance(what, Term)
+                    else _surrogate(what, stated.body, self._plan)
+                )
                 if is_united(node):
                     terms = [what] if isinstance(what, Term) else [each.term for each in what.own]
                     columns[f"o{at}"] = self._found_at(stated, value, terms)
@@ -122,7 +126,13 @@ class NodeTables:
         if united and shape.leaves and conflicts is not None:
             counts = tuple(sql.Call("count_if", (sql.Column("n", f"c{leaf}"),)) for leaf in leaves)
             (found,) = self._rows(sql.Select(counts, (sql.Source(table, "n"),), sql.TRUE))
-            conflicts.update({shape.node + path: many for path, many in zip(shape.leaves, found, strict=True) if many})
+            conflicts.update(
+                {
+                    self._plan.first_path(shape.node + path): many
+                    for path, many in zip(shape.leaves, found, strict=True)
+                    if many
+                }
+            )
 
     def _made(self, shape: Shape) -> Iterator[sql.Select]:
         """What each rule makes of a shape, for each of its bindings.
@@ -257,15 +267,15 @@ def _parent(level: int) -> sql.Expression:
     return sql.Column(f"n{level - 1}", "id") if level > 1 else sql.Integer(0)
 
 
-def _surrogate(surrogate: Surrogate, body: Body) -> sql.Expression:
+def _surrogate(surrogate: Surrogate, body: Body, plan: ExchangePlan) -> sql.Expression:
     """The value of a surrogate: that of :func:`~heptox.mapping.identity.surrogate_value`."""
     parts = []
-    for argument, heading in headed_arguments(surrogate):
-        value = _binding(body.terms[argument.term])
+    for term, heading in plan.headed_terms(surrogate):
+        value = _binding(body.terms[term])
         size = sql.Call("length", (value,))
         text = sql.Call("concat", (sql.String(heading), size, sql.String(":"), value, sql.String(";")))
         parts.append(sql.Case(sql.NotNull(value), text))
     there = sql.Some(tuple(sql.NotNull(_binding(body.terms[argument.term])) for argument in surrogate.own))
     digest = sql.Call("sha256", (sql.Call("concat", tuple(parts)),))
-    name = sql.String(surrogate_name(surrogate))
+    name = sql.String(surrogate_name(plan.first_surrogate(surrogate)))
     return sql.Case(there, sql.Call("concat", (name, sql.Call("left", (digest, sql.Integer(DIGITS))))))

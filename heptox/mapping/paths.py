@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -27,9 +28,6 @@ class Leaf:
     def absolute(self) -> Path:
         return self.stop + self.path
 
-    def __str__(self) -> str:
-        return path_text(self.absolute)
-
 
 def leaf_at(tree: SchemaTree, path: Path) -> Leaf:
     """The leaf at an absolute path; a box stands for its tag."""
@@ -44,15 +42,26 @@ def owning_stop(tree: SchemaTree, leaf: Path) -> Path:
     return tree.stop(leaf[:-1] if leaf[-1:] == (TAG,) else leaf)
 
 
-def path_text(path: Path) -> str:
+def path_text(tree: SchemaTree, path: Path) -> str:
     """A path as it is written in a mapping: the innermost box stands for what is above it, a tag for its box.
 
-    >>> path_text(("Admission", "[Illness]", "@ID")), path_text(("Admission", "[Illness]", TAG)), path_text(())
-    ('[Illness]/@ID', '[Illness]', 'the root')
+    >>> from heptox.schema import Element, SchemaGraph
+    >>> tree = SchemaTree(SchemaGraph("a", {"a": Element("a")}))
+    >>> [path_text(tree, path) for path in (("Admission", "[Illness]", "@ID"), ("Admission", "[Illness]", TAG), ())]
+    ['[Illness]/@ID', '[Illness]', 'the root']
     """
+    return tree.written(path_steps(path)) or "the root"
+
+
+def path_steps(path: Path) -> Path:
+    """The steps by which a path is written in a mapping."""
     boxes = [number for number, step in enumerate(path) if step.startswith("[")]
-    steps = [step for step in path[boxes[-1] if boxes else 0 :] if step not in (TAG, NODE)]
-    return "/".join(steps) or "the root"
+    return tuple(step for step in path[boxes[-1] if boxes else 0 :] if step not in (TAG, NODE))
+
+
+def leaf_text(tree: SchemaTree, leaf: Leaf) -> str:
+    """A leaf as it is written in a mapping."""
+    return path_text(tree, leaf.absolute)
 
 
 def component(tree: SchemaTree, stop: Path) -> Path | None:
@@ -85,21 +94,36 @@ def known_prefix(tree: SchemaTree, path: Path) -> Path:
 def suggestion(tree: SchemaTree, path: Path) -> str:
     """What to write instead of a path that the schema does not have."""
     known = known_prefix(tree, path)
-    children = {path_text(child): child for child in tree.children(known)}
+    children = {tree.written(child[-1:]): child for child in tree.children(known)}
     wrong = path[len(known)]
-    by_step = {text.rpartition("/")[2]: text for text in children}
-    if close := near_names(wrong, by_step):
-        return f"did you mean {by_step[close[0]]}?"
+    if meant := _near(tree, wrong, children):
+        return f"did you mean {path_text(tree, children[meant])}?"
     everywhere: dict[str, list[str]] = {}
     for node in islice(tree.walk(), 1, _MOST_CANDIDATES):
-        everywhere.setdefault(node[-1], []).append(path_text(node))
-    if close := near_names(path[-1], everywhere, cutoff=0.75):
-        nearest = near_names("/".join(path), everywhere[close[0]], cutoff=0.0) or everywhere[close[0]]
+        everywhere.setdefault(tree.written(node[-1:]), []).append(path_text(tree, node))
+    if meant := _near(tree, path[-1], everywhere, cutoff=0.75):
+        nearest = near_names(tree.written(path), everywhere[meant], cutoff=0.0) or everywhere[meant]
         return f"did you mean {nearest[0]}?"
     if not children:
-        return f"nothing stands below {path_text(known)}"
-    listed = list(children)[:_MOST_LISTED] + ["..."] * (len(children) > _MOST_LISTED)
-    return f"below {path_text(known)} there are {', '.join(listed)}"
+        return f"nothing stands below {path_text(tree, known)}"
+    listed = [path_text(tree, child) for child in children.values()][:_MOST_LISTED]
+    listed += ["..."] * (len(children) > _MOST_LISTED)
+    return f"below {path_text(tree, known)} there are {', '.join(listed)}"
+
+
+def _near(tree: SchemaTree, step: str, known: Collection[str], cutoff: float = 0.6) -> str | None:
+    """Of some steps, as texts have them, the one that was probably meant: in another namespace, or of a near name."""
+    local = _local(tree.written((step,)))
+    same = [other for other in known if _local(other) == local]
+    if len(same) == 1:
+        return same[0]
+    return next(iter(near_names(tree.written((step,)), known, cutoff=cutoff)), None)
+
+
+def _local(written: str) -> str:
+    """The local name of a step, with its sign."""
+    sign = "@" if written.startswith("@") else ""
+    return sign + written.removeprefix("@").rpartition("}")[2].rpartition(":")[2]
 
 
 def is_at_or_below(path: Path, above: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping as Dictionary, Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Literal
 
@@ -20,6 +21,7 @@ from heptox.grammar import (
     Label,
     LeafCondition,
     Name,
+    NamespaceDeclaration,
     NodeAbsence,
     NodeTest,
     ReferenceDeclaration,
@@ -35,11 +37,12 @@ from heptox.grammar import (
     print_rule as print_rule_text,
     print_rules_file,
 )
+from heptox.mapping.file_names import SidePrefixes
 from heptox.mapping.identity import identity_terms
 from heptox.mapping.model import Mapping, Reference, Rule, Surrogate
 from heptox.mapping.naming import function_name, leaf_names
 from heptox.mapping.optional import is_sayable
-from heptox.mapping.paths import path_text, schema_order
+from heptox.mapping.paths import path_steps, schema_order
 from heptox.pattern import NODE, TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
 from heptox.schema import TEXT, Path, SchemaTree
 
@@ -52,9 +55,12 @@ def print_rules(mapping: Mapping, folder: str | os.PathLike[str] | None = None) 
     Raises ``ValueError`` for a schema that was not read from a file, and for a rule with optional parts that ``->?``
     and ``=?`` cannot say.
     """
+    mapping = replace(mapping, source=_with_all_prefixes(mapping.source), target=_with_all_prefixes(mapping.target))
     declarations = (
         _schema("source", mapping.source, folder),
         _schema("target", mapping.target, folder),
+        *_namespaces("source", mapping.source),
+        *_namespaces("target", mapping.target),
         *_declarations("source", mapping.source, mapping.declared_source_keys, mapping.source_references),
         *_declarations("target", mapping.target, mapping.declared_target_keys, mapping.target_references),
     )
@@ -84,23 +90,54 @@ def _schema(side: Side, tree: SchemaTree, folder: str | os.PathLike[str] | None)
         raise ValueError(f"the {side} schema was not read from a file")
     if folder is not None:
         file = FilePath(os.path.relpath(file, folder)).as_posix()
-    return SchemaDeclaration(side, file, tree.root)
+    return SchemaDeclaration(side, file, tree.written((tree.root,)))
+
+
+def _with_all_prefixes(tree: SchemaTree) -> SchemaTree:
+    """The tree with a prefix for each namespace of its names; those that its schema does not have are declared."""
+    types = tree.graph.elements.values()
+    attributes = {attribute.name for element in types for attribute in element.attributes}
+    known = tree.graph.prefixes
+    needed = known.covering({element.name for element in types}, attributes=attributes).namespaces
+    fresh = {
+        prefix: namespace
+        for prefix, namespace in needed.items()
+        if prefix and known.namespaces.get(prefix) != namespace and known.prefix_of(namespace, attribute=True) is None
+    }
+    if not fresh:
+        return tree
+    declared = (*(known.declared if isinstance(known, SidePrefixes) else ()), *fresh.items())
+    prefixes = SidePrefixes((*known.bound, *fresh.items()), declared)
+    return SchemaTree(replace(tree.graph, prefixes=prefixes), tree.boxes, tree.whole)
+
+
+def _namespaces(side: Side, tree: SchemaTree) -> Iterator[Declaration]:
+    prefixes = tree.graph.prefixes
+    for prefix, namespace in prefixes.declared if isinstance(prefixes, SidePrefixes) else ():
+        yield NamespaceDeclaration(side, prefix, namespace)
 
 
 def _declarations(
     side: Side, tree: SchemaTree, keys: frozenset[Path], references: Sequence[Reference]
 ) -> Iterator[Declaration]:
     for box in tree.boxes:
-        yield BoxDeclaration(side, box.name, _written(box.parent), tuple(Name(member) for member in box.members))
+        members = tuple(Name(member, tree.written((member,))) for member in box.members)
+        yield BoxDeclaration(side, box.name, _written(tree, box.parent), members)
     for key in sorted(keys, key=lambda key: schema_order(tree, key)):
-        yield KeyDeclaration(side, _written(key))
+        yield KeyDeclaration(side, _written(tree, key))
     for reference in references:
         if not reference.inferred:
-            yield ReferenceDeclaration(side, _written(reference.source), _written(reference.target))
+            yield ReferenceDeclaration(side, _written(tree, reference.source), _written(tree, reference.target))
 
 
-def _written(path: Path) -> SchemaPath:
-    return SchemaPath(tuple(path_text(path).split("/")) if path else ())
+def _written(tree: SchemaTree, path: Path) -> SchemaPath:
+    """A path as declarations have it."""
+    steps = path_steps(path)
+    return SchemaPath(steps, tree.written(steps))
+
+
+def _label(tree: SchemaTree, step: str, tag: str | None = None) -> Label:
+    return Label(step, tag, tree.written((step,)))
 
 
 # -- rules -------------------------------------------------------------------------------------------------------
@@ -142,14 +179,17 @@ class _RulePrinter:
         assert isinstance(condition.right, Term)
         return RuleCondition(self._written(condition.left), self._written(condition.right), operator)
 
+    def _path(self, tree: SchemaTree, path: Path) -> SchemaPath:
+        return SchemaPath(path, "" if path == (".",) else tree.written(path))
+
     def _no_node(self, condition: NoNode) -> NodeAbsence:
         above = self._rule.node(condition.variable)
         tests = []
         for path, right in condition.tests:
             value = Constant(right.value) if isinstance(right, Text) else right and self._written(right)
-            tests.append(NodeTest(SchemaPath(path or (".",)), value))
+            tests.append(NodeTest(self._path(self._mapping.source, path or (".",)), value))
         variable = f"${condition.variable}" if above else None
-        return NodeAbsence(variable, SchemaPath(condition.node[len(above) :]), tuple(tests))
+        return NodeAbsence(variable, self._path(self._mapping.source, condition.node[len(above) :]), tuple(tests))
 
     def _written(self, term: Term) -> str:
         return node_value(f"${term.variable}") if term.path == (NODE,) else f"${self._names[term]}"
@@ -169,7 +209,7 @@ class _RulePrinter:
     def _body(self, variable: Variable) -> BodyTree:
         tag = Term(variable.name, (TAG,))
         step = variable.node[-1] if variable.node else self._mapping.source.root
-        label = Label(step, self._written(tag) if tag in self._terms else None)
+        label = _label(self._mapping.source, step, self._written(tag) if tag in self._terms else None)
         optional = variable.name in self._entered
         return BodyTree(label, f"${variable.name}", self._body_parts(variable, ()), optional)
 
@@ -180,7 +220,7 @@ class _RulePrinter:
             if below[:-1] == path and below[-1] != TAG:
                 written = self._written(Term(variable.name, below))
                 parts = self._body_parts(variable, below)
-                found.append((variable.node + below, BodyTree(Label(below[-1]), written, parts)))
+                found.append((variable.node + below, BodyTree(_label(self._mapping.source, below[-1]), written, parts)))
         here = variable.node + path
         found += [(child.node, self._body(child)) for child in self._children(variable) if child.node[:-1] == here]
         found.sort(key=lambda part: schema_order(self._mapping.source, part[0]))
@@ -190,7 +230,7 @@ class _RulePrinter:
         arguments = []
         for argument in surrogate.arguments:
             is_each = argument.path == (NODE,)
-            path = SchemaPath(argument.stop if is_each else (*argument.stop, *argument.path))
+            path = self._path(self._mapping.target, argument.stop if is_each else (*argument.stop, *argument.path))
             value = f"${argument.term.variable}" if is_each else self._written(argument.term)
             arguments.append(SurrogateArgument(path, value, is_each))
         return SurrogateTerm(function_name(self._mapping.target, surrogate.node), tuple(arguments))
@@ -221,13 +261,13 @@ class _RulePrinter:
         for child in sorted(below, key=lambda child: schema_order(tree, child)):
             if child in supplied and child not in self._stands_for:
                 term, copied = supplied[child]
-                parts.append(HeadLeaf(Label(child[-1]), self._written(term), copied))
+                parts.append(HeadLeaf(_label(tree, child[-1]), self._written(term), copied))
             elif child in made:
-                parts.append(HeadLeaf(Label(child[-1]), self._surrogate(made[child])))
+                parts.append(HeadLeaf(_label(tree, child[-1]), self._surrogate(made[child])))
             else:
                 parts.append(self._head_tree(child, shown, supplied, made))
         tag = supplied.get((*path, TAG))
-        label = Label(path[-1] if path else tree.root, self._written(tag[0]) if tag else None)
+        label = _label(tree, path[-1] if path else tree.root, self._written(tag[0]) if tag else None)
         arguments = tuple(map(self._written, identity_terms(tree, self._rule, path)))
         each = self._stands_for.get(path)
         return HeadTree(label, Identity(function_name(tree, path), arguments, each and f"${each}"), tuple(parts))

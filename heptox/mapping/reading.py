@@ -18,7 +18,7 @@ from heptox.mapping.rule_conditions import ConditionReader
 from heptox.mapping.rule_heads import HeadReader
 from heptox.mapping.rule_scope import RuleScope
 from heptox.pattern import NODE, TAG, Term, Variable
-from heptox.schema import Path
+from heptox.schema import Path, SchemaTree
 
 
 def read_rules(
@@ -37,8 +37,8 @@ def read_rules(
         if rule in rules:
             findings.add("HX4004", "the rule stands twice", text, "keep one of them")
         rules.setdefault(rule, text)
-    _check_root_leaves(rules, findings)
-    _check_overlaps(rules, findings)
+    _check_root_leaves(rules, source.tree, target.tree, findings)
+    _check_overlaps(rules, target.tree, findings)
     return tuple(rules)
 
 
@@ -89,7 +89,7 @@ class _RuleReader:
         if path and self.scope.source.tree.is_stop(path):
             self.entered[tree.variable[1:]] = tree
         else:
-            message = f"{path_text(path)} stands once" if path else "the root is always there"
+            message = f"{self.scope.source_text(path)} stands once" if path else "the root is always there"
             hint = "write ->: what stands once and is absent loses nothing"
             self.scope.report("HX4035", f"{message}: ->? is for nodes that repeat", tree, hint)
 
@@ -126,8 +126,10 @@ class _RuleReader:
             given = [self.scope.terms.get(argument) for argument in tree.identity.arguments]
             same = (tree.identity.function, tree.identity.each) == (wanted.function, wanted.each)
             if not same or Counter(given) != Counter(expected):
-                message = f"{tree.identity} is not the identity of {path_text(path)}"
-                self.scope.report("HX4033", message, tree.identity, f"{_reason(head, path)}: {wanted}")
+                message = f"{tree.identity} is not the identity of {self.scope.target_text(path)}"
+                self.scope.report(
+                    "HX4033", message, tree.identity, f"{_reason(self.scope.target.tree, head, path)}: {wanted}"
+                )
             elif head.node == path:
                 self._check_key(rule, head, tree.identity)
 
@@ -140,17 +142,21 @@ class _RuleReader:
         hint = f"require it: present {name}; what has none is made by another rule, without it, with absent {name}"
         if not any(variable.name == term.variable for variable in rule.required):
             hint = "bind its node with -> and =, and make what has none in another rule, without it"
-        self.scope.report("HX4033", f"{name} identifies {path_text(head.node)}, and may be absent", at, hint)
+        self.scope.report(
+            "HX4033", f"{name} identifies {self.scope.target_text(head.node)}, and may be absent", at, hint
+        )
 
 
-def _reason(head: HeadNode, path: Path) -> str:
+def _reason(tree: SchemaTree, head: HeadNode, path: Path) -> str:
     """Why a node that ``head`` owns has the identity that it has."""
     if head.each is None and head.key is None:
         return "a function of its path and of the leaves reached from it by single edges"
     if head.node != path:
-        return f"a function of its path, for {path_text(head.node)} has one"
+        return f"a function of its path, for {path_text(tree, head.node)} has one"
     if head.key is not None:
-        return f"a function of its path and of the key {path_text(head.node + head.key)} that the mapping declares"
+        return (
+            f"a function of its path and of the key {path_text(tree, head.node + head.key)} that the mapping declares"
+        )
     return "a function of its path and of the node that it stands for, and of its tag in a box"
 
 
@@ -167,20 +173,21 @@ def _supplied(rules: dict[Rule, RuleText]) -> Iterable[tuple[Path, Path, bool, R
                 yield node.node + path, rule.path(term), path in node.copied, text
 
 
-def _check_root_leaves(rules: dict[Rule, RuleText], findings: Findings) -> None:
+def _check_root_leaves(rules: dict[Rule, RuleText], source: SchemaTree, tree: SchemaTree, findings: Findings) -> None:
     taken: dict[Path, Path] = {}
     for rule, text in rules.items():
         for path, term in rule.head[0].leaves:
             begin = rule.path(term)
             if taken.setdefault(path, begin) != begin:
-                message = f"{path_text(path)} stands once below the root and takes {path_text(taken[path])} already"
+                other = path_text(source, taken[path])
+                message = f"{path_text(tree, path)} stands once below the root and takes {other} already"
                 findings.add("HX4019", message, text, "a leaf that the root owns takes one value")
 
 
-def _check_overlaps(rules: dict[Rule, RuleText], findings: Findings) -> None:
+def _check_overlaps(rules: dict[Rule, RuleText], tree: SchemaTree, findings: Findings) -> None:
     supplied = list(_supplied(rules))
     copies = {path for path, _, copied, _ in supplied if copied}
     for path, _, _, text in supplied:
         if above := next((path[:length] for length in range(1, len(path)) if path[:length] in copies), None):
-            message = f"{path_text(path)} lies in {path_text(above)}, which is filled whole"
+            message = f"{path_text(tree, path)} lies in {path_text(tree, above)}, which is filled whole"
             findings.add("HX4022", message, text, "keep either the copy or what is below it")

@@ -15,7 +15,6 @@ from heptox.grammar import (
     RuleCondition,
 )
 from heptox.mapping.model import Condition, OptionalPart
-from heptox.mapping.paths import path_text
 from heptox.mapping.rule_scope import RuleScope
 from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms
 from heptox.schema import Path
@@ -69,7 +68,8 @@ class ConditionReader:
             return None
         if above.path:
             hint = f"write the path from ${above.variable}"
-            message = f"{name} stands for {path_text(self.scope.source_path(above))}, which stands once"
+            path = self.scope.source_text(self.scope.source_path(above))
+            message = f"{name} stands for {path}, which stands once"
             self.scope.report("HX4009", message, absence, hint)
             return None
         node = self.scope.walk(self.scope.source_path(above), absence.path)
@@ -77,7 +77,7 @@ class ConditionReader:
             return None
         if not self.scope.source.tree.is_stop(node):
             hint = "bind it in the body with ->, and write absent with its variable"
-            self.scope.report("HX4009", f"{path_text(node)} stands once", absence.path, hint)
+            self.scope.report("HX4009", f"{self.scope.source_text(node)} stands once", absence.path, hint)
             return None
         tests = [self._test(node, test) for test in absence.tests]
         found = tuple(test for test in tests if test is not None)
@@ -102,17 +102,32 @@ class ConditionReader:
         if test.path.steps == (TAG,):
             if tree.box(node):
                 return (TAG,)
-            self.scope.report("HX4001", f"{path_text(node)} is no box", test, "only a node in a box has a tag to test")
+            self.scope.report(
+                "HX4001",
+                f"{self.scope.source_text(node)} is no box",
+                test,
+                "only a node in a box has a tag to test",
+            )
             return None
         end = node if test.path.steps == (".",) else self.scope.walk(node, test.path)
         if end is None:
             return None
         if tree.stop(end) != node:
             hint = "test what stands once, or write the path of what repeats before the brackets"
-            self.scope.report("HX4009", f"{path_text(end)} repeats below {path_text(node)}", test, hint)
+            self.scope.report(
+                "HX4009",
+                f"{self.scope.source_text(end)} repeats below {self.scope.source_text(node)}",
+                test,
+                hint,
+            )
             return None
         if test.right is not None and not tree.is_leaf(end):
-            self.scope.report("HX4009", f"{path_text(end)} is no leaf", test, "only a leaf has a value to compare")
+            self.scope.report(
+                "HX4009",
+                f"{self.scope.source_text(end)} is no leaf",
+                test,
+                "only a leaf has a value to compare",
+            )
             return None
         return end[len(node) :]
 

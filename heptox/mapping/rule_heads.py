@@ -39,7 +39,8 @@ class HeadReader:
         chain = target.stops(lowest)
         for path in shown:
             if target.stop(path) not in chain:
-                message = f"{path_text(target.stop(path))} and {path_text(lowest)} repeat side by side in one head"
+                ends = self.scope.target_text(target.stop(path)), self.scope.target_text(lowest)
+                message = f"{ends[0]} and {ends[1]} repeat side by side in one head"
                 self.scope.report("HX4032", message, tree, "write a rule for each")
                 return None
         identities = {path: below.identity for path, below in self.inner}
@@ -63,7 +64,10 @@ class HeadReader:
             elif isinstance(part, HeadLeaf):
                 if below in self.supplied or below in self.surrogates:
                     self.scope.report(
-                        "HX4031", f"{path_text(below)} stands twice in the head", part, "keep one of them"
+                        "HX4031",
+                        f"{self.scope.target_text(below)} stands twice in the head",
+                        part,
+                        "keep one of them",
                     )
                 if isinstance(part.variable, SurrogateTerm):
                     self._read_surrogate(part.variable, below)
@@ -75,7 +79,7 @@ class HeadReader:
         if tree.identity.each and self.scope.target.tree.is_stop(path) and isinstance(part, HeadLeaf):
             return path
         hint = f"write {tree.label} -> $variable or => $variable; only by each it has brackets"
-        self.scope.report("HX4009", f"{path_text(path)} is identified by its value", part, hint)
+        self.scope.report("HX4009", f"{self.scope.target_text(path)} is identified by its value", part, hint)
         return None
 
     def _read_tag(self, tree: HeadTree, path: Path) -> None:
@@ -89,7 +93,7 @@ class HeadReader:
         if not self.scope.target.tree.is_leaf(path) or (part.identity.each and self.scope.target.tree.is_stop(path)):
             return True
         hint = f"write {part.label} -> $variable"
-        self.scope.report("HX4009", f"{path_text(path)} is a leaf: its value is a variable", part, hint)
+        self.scope.report("HX4009", f"{self.scope.target_text(path)} is a leaf: its value is a variable", part, hint)
         return False
 
     def _read_surrogate(self, written: SurrogateTerm, leaf: Path) -> None:
@@ -97,7 +101,12 @@ class HeadReader:
         tree = self.scope.target.tree
         if not tree.stop(leaf) or leaf == tree.stop(leaf) or not tree.is_leaf(leaf):
             hint = "write it to an attribute or a leaf below a node that repeats"
-            self.scope.report("HX4033", f"{path_text(leaf)} cannot take what a node is identified by", written, hint)
+            self.scope.report(
+                "HX4033",
+                f"{self.scope.target_text(leaf)} cannot take what a node is identified by",
+                written,
+                hint,
+            )
             return
         arguments = [found for argument in written.arguments if (found := self._argument(argument))]
         if len(arguments) < len(written.arguments):
@@ -105,9 +114,8 @@ class HeadReader:
         node = max((argument.stop for argument in arguments), key=len)
         places = {(argument.stop, argument.path) for argument in arguments}
         if not node or written.function != function_name(tree, node) or len(places) < len(arguments):
-            hint = (
-                f"{function_name(tree, node)} has each leaf of {path_text(node)} and those above it once, by its path"
-            )
+            named = self.scope.target_text(node)
+            hint = f"{function_name(tree, node)} has each leaf of {named} and those above it once, by its path"
             self.scope.report("HX4033", f"{written} identifies no node", written, hint if node else None)
             return
         self.surrogates[leaf] = Surrogate(node, tuple(arguments))
@@ -138,13 +146,19 @@ class HeadReader:
             and not self.scope.target.tree.stop(path)
             and self.scope.source.tree.stops(self.scope.source_path(term))[1:]
         ):
-            message = f"{path_text(path)} stands once below the root and cannot take {part.variable}, which repeats"
+            named = self.scope.target_text(path)
+            message = f"{named} stands once below the root and cannot take {part.variable}, which repeats"
             self.scope.report("HX4013", message, part, "only a leaf that the source's root owns goes there")
         return term
 
     def _plain(self, part: HeadLeaf, variable: str, path: Path) -> Term | None:
         if not self.scope.target.tree.is_leaf(path):
-            self.scope.report("HX4009", f"{path_text(path)} is no leaf", part, "give it an identity: f_name(...)[...]")
+            self.scope.report(
+                "HX4009",
+                f"{self.scope.target_text(path)} is no leaf",
+                part,
+                "give it an identity: f_name(...)[...]",
+            )
             return None
         return self.scope.value(variable, part)
 
@@ -157,12 +171,13 @@ class HeadReader:
         are_inner = [tree.is_element(end) and not tree.is_leaf(end) and not tree.box(end)
                  for tree, end in ((source, begin), (target, path)) if end[-1:] != (TAG,)]  # fmt: skip
         if are_inner != [True, True]:
-            self.scope.report("HX4012", f"{part.variable} cannot be copied to {path_text(path)}", part,
+            self.scope.report("HX4012", f"{part.variable} cannot be copied to {self.scope.target_text(path)}", part,
                        "=> copies an inner element to an inner element; a leaf takes ->")  # fmt: skip
             return None
-        names = source.element(begin).name, target.element(path).name
-        if difference := content_difference(source.graph, names[0], target.graph, names[1]):
-            self.scope.report("HX4012", f"{path_text(begin)} cannot be copied to {path_text(path)}: {difference}", part)
+        types = source.element(begin).key, target.element(path).key
+        if difference := content_difference(source.graph, types[0], target.graph, types[1]):
+            ends = path_text(source, begin), path_text(target, path)
+            self.scope.report("HX4012", f"{ends[0]} cannot be copied to {ends[1]}: {difference}", part)
             return None
         return term
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from heptox.grammar import Label, Node, SchemaPath
 from heptox.mapping.declarations import DeclaredSide, resolve
 from heptox.mapping.findings import Findings
-from heptox.mapping.paths import path_text
+from heptox.mapping.paths import path_steps, path_text
 from heptox.pattern import NODE, TAG, Term, Variable
 from heptox.schema import TEXT, Path
 
@@ -36,24 +36,33 @@ class RuleScope:
         self.sound = False
         self.findings.add(code, message, at, hint)
 
+    def source_text(self, path: Path) -> str:
+        """A path of the body's schema as it is written."""
+        return path_text(self.source.tree, path)
+
+    def target_text(self, path: Path) -> str:
+        """A path of the head's schema as it is written."""
+        return path_text(self.target.tree, path)
+
     def is_root(self, side: DeclaredSide, label: Label) -> bool:
         """Whether a label names the root of a schema."""
         if label.name == side.tree.root:
             return True
-        message = f"{label.name} is not the root of the {side.name} schema"
-        self.report("HX4001", message, label, f"did you mean {side.tree.root}?")
+        message = f"{label} is not the root of the {side.name} schema"
+        self.report("HX4001", message, label, f"did you mean {side.tree.written((side.tree.root,))}?")
         return False
 
     def node(self, side: DeclaredSide, parent: Path, label: Label) -> Path | None:
         """The schema node that a label below ``parent`` stands for."""
         below = (*parent, label.name)
-        steps = (label.name,) if label.name.startswith("[") else tuple(path_text(below).split("/"))
-        path = resolve(side, SchemaPath(steps, position=label.position), self.findings)
+        steps = (label.name,) if label.name.startswith("[") else path_steps(below)
+        written = side.tree.written(steps) if label.text else ""
+        path = resolve(side, SchemaPath(steps, written, position=label.position), self.findings)
         if path is None:
             self.sound = False
         elif path != below and label.name != TEXT:
-            self.report("HX4001", f"{label.name} does not stand below {path_text(parent)}", label,
-                       f"it stands below {path_text(path[:-1])}")  # fmt: skip
+            self.report("HX4001", f"{label} does not stand below {path_text(side.tree, parent)}", label,
+                       f"it stands below {path_text(side.tree, path[:-1])}")  # fmt: skip
             return None
         return path
 
@@ -82,7 +91,7 @@ class RuleScope:
         path = self.source_path(term)
         if term.path[-1:] not in ((TAG,), (NODE,)) and not self.source.tree.is_leaf(path):
             hint = "name the variable of a leaf, or of the tag in a box; => copies a whole subtree"
-            self.report("HX4009", f"{name} stands for the inner node {path_text(path)}", at, hint)
+            self.report("HX4009", f"{name} stands for the inner node {self.source_text(path)}", at, hint)
             return None
         return term
 
@@ -103,7 +112,7 @@ class RuleScope:
         """The variable of the source node that a node of a head stands for."""
         term = self.term(name, at)
         if term is not None and term.path:
-            message = f"{name} stands for {path_text(self.source_path(term))}, which is no node that repeats"
+            message = f"{name} stands for {self.source_text(self.source_path(term))}, which is no node that repeats"
             self.report("HX4033", message, at, f"write each ${term.variable}, or the values that identify the node")
             return None
         return term.variable if term else None

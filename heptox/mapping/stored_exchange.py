@@ -18,12 +18,14 @@ from typing import Any, Final
 from heptox.errors import Fault, StoreError
 from heptox.mapping.exchange import exchange
 from heptox.mapping.exchange_plan import ExchangePlan
+from heptox.mapping.image import copied
+from heptox.mapping.image_names import declarations
 from heptox.mapping.image_text import ImageText
 from heptox.mapping.model import Mapping
 from heptox.mapping.node_tables import NodeTables
 from heptox.schema import Path, stream_faults
 from heptox.store import Cursor, NotCompiledError, Store, database_faults, statements as sql
-from heptox.xml import XmlElement, parse_document, write_document, write_element
+from heptox.xml import Prefixes, XmlElement, parse_document, write_document, write_element
 
 _COPIES: Final = 1_000
 
@@ -63,7 +65,7 @@ def exchange_stored(
     of that name is held, HX6008 for one that is too large to be read into memory, HX6016 when the disk or the memory is
     full; and as :func:`exchange`.
     """
-    if store.catalogue.graph != mapping.source.graph:
+    if store.catalogue.schema != mapping.source.graph:
         raise StoreError(Fault("HX6012", "the store keeps documents of another schema than the mapping's source"))
     with _reading(store) as cursor:
         found = cursor.execute("SELECT doc, length, regular FROM documents WHERE name = ?", [name]).fetchall()
@@ -78,9 +80,11 @@ def exchange_stored(
             if report is not None:
                 report(str(reason))
             text = store.whole(doc, name, length, cursor, reader="its exchange", reason=str(reason))
-            yield write_document(exchange(mapping, parse_document(text, name), conflicts=conflicts).root)
+            written = store.catalogue.names.item(text.decode())
+            document = parse_document(written, name, namespaces=True)
+            yield write_document(exchange(mapping, document, conflicts=conflicts).root)
             return
-        copies = _Copies(store, cursor, doc)
+        copies = _Copies(store, cursor, doc, plan.prefixes)
         if any(rule.body.stops for rule in plan.rules):
             copies.read(plan)
         NodeTables(plan, copies.run).make(conflicts)
@@ -105,8 +109,8 @@ class _Copies:
     without their name.
     """
 
-    def __init__(self, store: Store, cursor: Cursor, doc: int) -> None:
-        self._store, self._cursor, self._doc = store, cursor, doc
+    def __init__(self, store: Store, cursor: Cursor, doc: int, prefixes: Prefixes) -> None:
+        self._store, self._cursor, self._doc, self._prefixes = store, cursor, doc, prefixes
 
     def read(self, plan: ExchangePlan) -> None:
         """Make the table."""
@@ -127,10 +131,13 @@ class _Copies:
                 self.run("DROP TABLE places")
 
     def _copy(self, node: int, stop: int) -> tuple[int, str, str, bool]:
-        element = parse_document(self._store.text(self._doc, node, stop, self._cursor)).root
+        written = self._store.catalogue.names.item(self._store.text(self._doc, node, stop, self._cursor))
+        element = parse_document(written, namespaces=True).root
         content = hashlib.sha256(repr(_content(element)).encode("utf-8", "surrogatepass")).hexdigest()
-        element.tag = "_"
-        text = write_element(element).removeprefix("<_")
+        start = f"<_{declarations(self._prefixes)}>"
+        root = parse_document(f"{start}</_>", namespaces=True).root
+        root.append(copied(element, "_", root))
+        text = write_element(root).removeprefix(start).removesuffix("</_>").removeprefix("<_")
         return node, content, text.removesuffix("_>"), text.endswith("_>")
 
     def run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:

@@ -71,11 +71,16 @@ class Columns:
         return sql.Column("n", f"h{self.below.index(node)}")
 
 
-def tokens(tree: SchemaTree, made: Mapping[Path, Shape], columns: Columns) -> tuple[Token, ...]:
-    """The template of the nodes of a shape: pieces and slots by turns, in the order of the target schema."""
+def tokens(tree: SchemaTree, made: Mapping[Path, Shape], columns: Columns, declared: str) -> tuple[Token, ...]:
+    """The template of the nodes of a shape: pieces and slots by turns, in the order of the target schema.
+
+    The root has the declarations ``declared``.
+    """
     shape = columns.shape
     ends = {node + path for node, each in made.items() for path in ((), *each.leaves)}
-    writer = _Writer(tree, columns, {end[:length] for end in ends for length in range(len(end) + 1)})
+    writer = _Writer(
+        tree, columns, "" if shape.node else declared, {end[:length] for end in ends for length in range(len(end) + 1)}
+    )
     name = sql.Column("n", "name") if shape.is_boxed else sql.String(shape.node[-1] if shape.node else tree.root)
     if () in shape.copied:
         writer.copy(name, ())
@@ -95,6 +100,7 @@ class _Writer:
 
     tree: SchemaTree
     columns: Columns
+    declared: str
     made: set[Path]
     _tokens: list[list[sql.Expression] | Slot] = field(default_factory=list)
 
@@ -104,7 +110,7 @@ class _Writer:
 
     def element(self, name: sql.Expression, below: Path, guard: _Guard) -> None:
         """An element with what stands in it, at the path ``below`` the node."""
-        self._write(guard, "<", name)
+        self._write(guard, "<", name, *([self.declared] if self.declared and not below else []))
         for attribute in self.tree.element((*self.columns.shape.node, *below)).attributes:
             leaf = (*below, f"@{attribute.name}")
             if leaf in self.columns.shape.leaves:
@@ -125,7 +131,14 @@ class _Writer:
     def copy(self, name: sql.Expression, leaf: Path) -> None:
         """A subtree that is copied under a name; nothing where it is not there."""
         end = sql.Case(self.columns.of(leaf, "w"), sql.Call("concat", (name, sql.String(">"))))
-        self._write((sql.NotNull(self.columns.of(leaf)),), "<", name, self.columns.of(leaf, "b"), end)
+        self._write(
+            (sql.NotNull(self.columns.of(leaf)),),
+            "<",
+            name,
+            "" if leaf else self.declared,
+            self.columns.of(leaf, "b"),
+            end,
+        )
 
     def _write(self, guard: _Guard, *parts: str | sql.Expression) -> None:
         if not self._tokens or isinstance(self._tokens[-1], Slot):

@@ -115,7 +115,7 @@ class Closure:
         for variable in member.variables if bounds else ():
             tag, box = self.find(Term(variable.name, (TAG,))), self.constraints.tree.box(variable.node)
             if box is not None and tag in bounds and tag not in self._equalities.constants:
-                left = [name for name in box.members if all(holds(name, *bound) for bound in bounds[tag])]
+                left = [name for name in box.values if all(holds(name, *bound) for bound in bounds[tag])]
                 if not left:
                     self.contradictory = True
                 elif len(left) == 1:

@@ -80,7 +80,7 @@ def _excluded(member: Member, atom: Comparison, constraints: Constraints) -> lis
     if atom.operator == "!=":
         return [Comparison("=", term, atom.right)]
     if atom.operator == "=" and box is not None and term.path == (TAG,) and constraints.valid:
-        return [Comparison("=", term, Text(name)) for name in box.members if Text(name) != atom.right]
+        return [Comparison("=", term, Text(name)) for name in box.values if Text(name) != atom.right]
     return []
 
 

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 from heptox.errors import Fault, SchemaError
 from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, Cardinality, Element, SchemaGraph
-from heptox.xml import name_spellings, unescaped_name
+from heptox.xml import expanded_name, name_spellings, split_name, unescaped_name
 
 Path: TypeAlias = tuple[str, ...]
 Axis: TypeAlias = Literal["child", "descendant", "attribute", "descendant-attribute"]
@@ -42,6 +42,17 @@ class Box:
     @property
     def path(self) -> Path:
         return (*self.parent, self.step)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values behind the tags of the members: their local names, without escapes."""
+        return tuple(unescaped_name(split_name(member)[1]) for member in self.members)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of tags that are no members': that of all members, ``""`` where they are in several."""
+        found = {split_name(member)[0] for member in self.members}
+        return found.pop() if len(found) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,26 +387,38 @@ class SchemaTree:
     def tag_of_value(self, box: Path, value: str) -> str:
         """The tag that a value becomes in the box at ``box`` (``semantics.md`` section 2); injective.
 
-        A member stands for itself. A value that would become another declared name has its first character escaped, or
-        more of them where the schema declares that spelling as well.
+        Of a member it is the local name; what is no member's is in the namespace of the members. A value that would
+        become another declared name has its first character escaped, or more of them where the schema declares that
+        spelling as well.
 
         Raises :class:`SchemaError` (HX2011) when the schema declares every spelling of the value.
         """
-        if value in self._boxes[box].members:
-            return value
-        for name in name_spellings(value):
+        found = self._boxes[box]
+        if value in found.values:
+            return found.members[found.values.index(value)]
+        for local in name_spellings(value):
+            name = expanded_name(found.namespace, local)
             if name not in self.element_names:
                 return name
         raise SchemaError(Fault("HX2011", f"the schema declares every name that could stand for the value {value!r}"))
 
     def value_of_tag(self, box: Path, tag: str) -> str | None:
         """The value behind a tag in the box at ``box``; ``None`` for a tag that no value becomes."""
-        if tag in self._boxes[box].members:
-            return tag
-        if tag in self.element_names:
+        found = self._boxes[box]
+        namespace, local = split_name(tag)
+        value = unescaped_name(local)
+        if tag in found.members:
+            return value
+        if tag in self.element_names or namespace != found.namespace:
             return None
-        value = unescaped_name(tag)
         return value if self.tag_of_value(box, value) == tag else None
+
+    # -- texts -----------------------------------------------------------------------------------------------------
+
+    def written(self, path: Path) -> str:
+        """A path as a text has it: its names with the prefixes of the schema."""
+        step = self.graph.prefixes.step
+        return "/".join(name if name.endswith("()") else step(name) for name in path)
 
 
 def too_large() -> SchemaError:

@@ -73,7 +73,7 @@ class AbsentNodes:
             self.input.check()
             whole = merge(more, *glue.same, *same)
             try:
-                atoms = negation(positive, whole, self.input.sources, path)
+                atoms = negation(positive, whole, self.input.sources, self.input.mapping.target.written(path))
             except TranslationError:
                 refused.append((whole, path, name))
                 continue
@@ -83,7 +83,10 @@ class AbsentNodes:
         for whole, path, name in refused:
             # What one rule has made impossible another need not, under conditions of its own.
             if normalise(Member(whole.variables, whole.atoms | found, whole.template), self.input.sources) is not None:
-                refuse_absence(path, self._advice(demand.member.node(name), path, by_variable[name]))
+                refuse_absence(
+                    self.input.mapping.target.written(path),
+                    self._advice(demand.member.node(name), path, by_variable[name]),
+                )
         yield frozenset(found)
 
     def _advice(self, node: Path, wanted: Path, copies: Sequence[Copy]) -> str:

@@ -12,6 +12,7 @@ from heptox.pattern import TAG
 from heptox.schema import TEXT, AttributeType, Path, SchemaTree
 from heptox.translate.knowledge import makers, supplied
 from heptox.translate.model import Direction
+from heptox.xml import split_name
 
 MOST_CANDIDATES: Final = 4
 """How many leaves are proposed for the other end of an arrow; of more than that, none is a proposal."""
@@ -156,16 +157,16 @@ def _name(path: Path) -> str:
 
 def _names(path: Path) -> list[str]:
     """The names of the elements, boxes and attributes on the way to a leaf; never none."""
-    return [step.strip("@[]") for step in path if step not in (TEXT, TAG)] or [""]
+    return [split_name(step.strip("@[]"))[1] for step in path if step not in (TEXT, TAG)] or [""]
 
 
 def _last_names(tree: SchemaTree, path: Path) -> tuple[str, str]:
     """The name of a leaf, and that of its parent."""
-    names = [tree.root, *_names(path)]
+    names = [split_name(tree.root)[1], *_names(path)]
     return names[-1], names[-2]
 
 
 def _written(tree: SchemaTree, path: Path) -> str:
     """A path as an ``.arrows`` file writes it: a box stands for the path to it."""
     box = next((length for length in range(len(path), 0, -1) if tree.box(path[:length]) is not None), None)
-    return "/".join(path if box is None else path[box - 1 :])
+    return tree.written(path if box is None else path[box - 1 :])

@@ -25,6 +25,7 @@ from heptox.pattern import (
 )
 from heptox.schema import Path, SchemaTree
 from heptox.translate.surrogates import is_argument, is_own_argument, stands_for, surrogates_of
+from heptox.xml import NO_PREFIXES
 
 ROOT = "root"
 """The variable of the source's root where there is one document: all copies share it."""
@@ -174,9 +175,9 @@ def open_branch(rule: Rule, head: HeadNode, term: Term, sources: Constraints) ->
     return top if index is None else rule.optional[index].variables[0]
 
 
-def refuse_absence(wanted: Path, hint: str | None = None) -> NoReturn:
+def refuse_absence(wanted: str, hint: str | None = None) -> NoReturn:
     """Refuse to say that something is nowhere, where rules do not decide it node by node."""
-    message = f"that there is no {'/'.join(wanted)} is not decided by one leaf or one node of the documents"
+    message = f"that there is no {wanted} is not decided by one leaf or one node of the documents"
     raise TranslationError(Fault("HX5008", message, hint=hint))
 
 
@@ -251,7 +252,7 @@ def same_node(first: Copy, second: Copy, node: Path, tree: SchemaTree, sources: 
         return Glue((*tags, *_equal(first, second, one, other, one.key, sources)))
     atoms: list[Atom] = []
     for copy, head in ((first, one), (second, other)):
-        _check_surrogates(copy, head, sources)
+        _check_surrogates(tree, copy, head, sources)
     arguments = (leaf for leaf, _ in (*one.leaves, *other.leaves) if is_argument(leaf))
     for leaf in ((TAG,), *tree.own_leaves(node), *dict.fromkeys(arguments)):
         left, right = one.term(leaf), other.term(leaf)
@@ -268,7 +269,7 @@ def same_node(first: Copy, second: Copy, node: Path, tree: SchemaTree, sources: 
     return Glue(tuple(atoms))
 
 
-def _check_surrogates(copy: Copy, head: HeadNode, sources: Constraints) -> None:
+def _check_surrogates(tree: SchemaTree, copy: Copy, head: HeadNode, sources: Constraints) -> None:
     """Refuse to compare surrogates argument by argument where one that is absent may have some: but that of the node
     itself, whose arguments are those by which the node is compared.
     """
@@ -276,7 +277,7 @@ def _check_surrogates(copy: Copy, head: HeadNode, sources: Constraints) -> None:
         own = {path: term for path, term in terms.items() if is_own_argument(path)}
         sure = any(sources.required(copy.nodes[term.variable], term.path) for term in own.values())
         if len(own) < len(terms) and not sure and not _is_its_own(copy, head, node, terms):
-            refuse_absence((*head.node, *leaf), "draw an arrow into it")
+            refuse_absence(tree.written((*head.node, *leaf)), "draw an arrow into it")
 
 
 def _is_its_own(copy: Copy, head: HeadNode, node: Path, terms: dict[Path, Term]) -> bool:
@@ -313,7 +314,7 @@ def element_name(term: Term, nodes: dict[str, Path]) -> str:
 def refuse_names(names: set[str]) -> None:
     """Refuse to compare copies of elements with different names: the copies may be deep-equal, these never are."""
     if len(names) > 1:
-        listed = " and ".join(sorted(names))
+        listed = " and ".join(sorted(map(NO_PREFIXES.written, names)))
         raise TranslationError(Fault("HX5007", f"copies of {listed} would have to be compared without their names"))
 
 

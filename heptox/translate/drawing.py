@@ -27,15 +27,17 @@ from heptox.pattern import (
     template_terms,
 )
 from heptox.schema import SchemaTree
+from heptox.xml import NO_PREFIXES, Prefixes, split_name
 
 DUMMY: Final = "(dummy)"
 """What stands behind a node that the query did not name."""
 
 
-def draw(member: Member, tree: SchemaTree, dummies: Collection[str] = ()) -> str:
+def draw(member: Member, tree: SchemaTree, dummies: Collection[str] = (), prefixes: Prefixes = NO_PREFIXES) -> str:
     """A member as a tree of lines: each variable at its stop node, below it the leaves that the member speaks of.
 
-    ``dummies`` are the names of variables that the query did not name.
+    ``dummies`` are the names of variables that the query did not name, ``prefixes`` those of the names in items, where
+    they are not all the tree's.
 
     >>> from heptox.pattern import LeafItem
     >>> from heptox.schema import parse_dtd
@@ -50,7 +52,7 @@ def draw(member: Member, tree: SchemaTree, dummies: Collection[str] = ()) -> str
        └─ pub = "x"
     returns data($b/title)
     """
-    return "\n".join(_Drawing(member, tree, dummies).lines())
+    return "\n".join(_Drawing(member, tree, dummies, prefixes or tree.graph.prefixes).lines())
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,9 @@ class _Branch:
 
 
 class _Drawing:
-    def __init__(self, member: Member, tree: SchemaTree, dummies: Collection[str]) -> None:
+    def __init__(self, member: Member, tree: SchemaTree, dummies: Collection[str], prefixes: Prefixes) -> None:
         self.member = member
+        self.prefixes = prefixes
         self.tree = tree
         self.dummies = dummies
         self.names = _names(member)
@@ -94,9 +97,10 @@ class _Drawing:
     def node(self, variable: Variable) -> str:
         if variable.parent is None:
             several = len(set(self.member.roots.values())) > 1
-            return f"{self.tree.root} {self.names[variable.name]}" if several else self.tree.root
+            root = self.tree.written((self.tree.root,))
+            return f"{root} {self.names[variable.name]}" if several else root
         above = self.member.node(variable.parent)
-        words = ["/".join(variable.node[len(above) :]), self.names[variable.name]]
+        words = [self.tree.written(variable.node[len(above) :]), self.names[variable.name]]
         words += [f"tag {condition}" for condition in self.conditions(Term(variable.name, (TAG,)))]
         words += [condition for condition in self.conditions(Term(variable.name)) if condition]
         return " ".join(words + [DUMMY] * (variable.name in self.dummies))
@@ -108,7 +112,7 @@ class _Drawing:
         own = {leaf: place for place, leaf in enumerate(self.tree.own_leaves(variable.node))}
         for path in sorted(used - {(), (TAG,)}, key=lambda path: (own.get(path, len(own)), path)):
             conditions = [condition for condition in self.conditions(Term(variable.name, path)) if condition]
-            yield " ".join(["/".join(path), " and ".join(conditions)]).rstrip()
+            yield " ".join([self.tree.written(path), " and ".join(conditions)]).rstrip()
 
     def conditions(self, term: Term) -> Iterator[str]:
         """What the member says of one term alone."""
@@ -127,7 +131,7 @@ class _Drawing:
         name = self.names[term.variable]
         if term.path == (TAG,):
             return f"tag({name})"
-        return "/".join((name, *term.path))
+        return "/".join((name, *([self.tree.written(term.path)] if term.path else [])))
 
     def item(self, template: Template) -> str:
         if isinstance(template, ElementItem):
@@ -135,7 +139,7 @@ class _Drawing:
         value = self.term(template.term) if isinstance(template.term, Term) else _literal(template.term)
         match template.shape:
             case "attribute" | "constructed":
-                return f"attribute {template.name} {{{value}}}"
+                return f"attribute {self.prefixes.written(template.name, attribute=True)} {{{value}}}"
             case "text":
                 return f"text {{{value}}}"
             case "value":
@@ -143,18 +147,18 @@ class _Drawing:
             case "copy":
                 return f"{value}, copied"
             case "element":
-                return f"<{template.name}>{{{value}}}</{template.name}> where it is there"
+                name = self.prefixes.written(template.name)
+                return f"<{name}>{{{value}}}</{name}> where it is there"
 
     def element(self, element: ElementItem) -> str:
         attributes = "".join(f" {self.attribute(attribute)}" for attribute in element.attributes)
         content = "".join(map(self.content, element.content))
-        return (
-            f"<{element.name}{attributes}>{content}</{element.name}>" if content else f"<{element.name}{attributes}/>"
-        )
+        name = self.prefixes.written(element.name)
+        return f"<{name}{attributes}>{content}</{name}>" if content else f"<{name}{attributes}/>"
 
     def attribute(self, attribute: AttributeItem) -> str:
         parts = (part if isinstance(part, str) else f"{{{self.term(part)}}}" for part in attribute.parts)
-        return f'{attribute.name}="{"".join(parts)}"'
+        return f'{self.prefixes.written(attribute.name, attribute=True)}="{"".join(parts)}"'
 
     def content(self, content: Content) -> str:
         if isinstance(content, str):
@@ -167,7 +171,7 @@ def _names(member: Member) -> Mapping[str, str]:
     used: Counter[str] = Counter()
     names: dict[str, str] = {}
     for variable in member.variables:
-        step = variable.node[-1].strip("[]@/") if variable.node else "/"
+        step = split_name(variable.node[-1].strip("[]@/"))[1] if variable.node else "/"
         letter = next((character.lower() for character in step if character.isalpha()), "v")
         if variable.parent is None:
             letter = "root"

@@ -5,7 +5,7 @@ the arrows that would carry them (``semantics.md`` section 8).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from heptox.grammar import Expression, print_query, syntax
 from heptox.pattern import NODE, TAG, Member, Variable, atom_terms, template_terms
@@ -25,9 +25,10 @@ class RuleUse:
 
     node: Path
     rule: int
+    name: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
-        return f"rule {self.rule} makes {'/'.join(self.node)}"
+        return f"rule {self.rule} makes {self.name or '/'.join(self.node)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class ExplainedMember:
     text: str
     choices: tuple[tuple[RuleUse, ...], ...] = ()
     dummies: tuple[Path, ...] = ()
+    dummy_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,11 @@ class ExplainedLoss:
     path: Path
     effect: str
     arrow: str | None
+    name: str = ""
+    """How a text has the path, where that is not its steps with slashes between."""
 
     def __str__(self) -> str:
-        return f"{'/'.join(self.path)}: {self.effect}" if self.path else self.effect
+        return f"{self.name or '/'.join(self.path)}: {self.effect}" if self.path else self.effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ def losses(hop: HopTranslation) -> tuple[ExplainedLoss, ...]:
             return None  # an arrow for the leaf below carries the node too
         return missing_arrow(hop.hop.mapping, hop.hop.to, path)
 
-    return tuple(ExplainedLoss(loss.path, loss.effect, arrow(loss.path)) for loss in hop.translation.losses)
+    return tuple(ExplainedLoss(loss.path, loss.effect, arrow(loss.path), loss.name) for loss in hop.translation.losses)
 
 
 class _Explaining:
@@ -103,14 +107,14 @@ class _Explaining:
     def explanation(self) -> Explanation:
         expand, *others = self.hop.translation.steps
         steps = (self.expanded(expand), *map(self.translated, others))
-        return Explanation(print_query(self.asked), steps, losses(self.hop))
+        return Explanation(print_query(self.asked, self.mapping.target.graph.prefixes), steps, losses(self.hop))
 
     def expanded(self, step: Step) -> ExplainedStep:
         tree = step.constraints.tree
         drawn = []
         for member, text in zip(step.query.members, step.members, strict=True):
             passed = [v for v in member.variables if v.parent is not None and not self.named.names(tree, v.node)]
-            drawn.append(_explained(member, tree, text, (), passed))
+            drawn.append(_explained(member, step, text, (), passed))
         return ExplainedStep(step.name, tuple(drawn))
 
     def translated(self, step: Step) -> ExplainedStep:
@@ -121,7 +125,7 @@ class _Explaining:
                 v for v in member.variables if v.parent is not None and not _owns(step.constraints.tree, v.node, tied)
             ]
             choices = tuple(sorted({self.uses(origin) for origin in origins}))
-            drawn.append(_explained(member, step.constraints.tree, text, choices, passed))
+            drawn.append(_explained(member, step, text, choices, passed))
         return ExplainedStep(step.name, tuple(drawn))
 
     # -- which rules ---------------------------------------------------------------------------------------------
@@ -129,7 +133,8 @@ class _Explaining:
     def uses(self, origin: Origin) -> tuple[RuleUse, ...]:
         """The rules that were chosen, by the nodes that they make."""
         nodes = {variable.name: variable.node for variable in origin.asked.variables}
-        return tuple(sorted(RuleUse(nodes[name], self.mapping.rules.index(rule) + 1) for name, rule in origin.rules))
+        used = ((nodes[name], self.mapping.rules.index(rule) + 1) for name, rule in origin.rules)
+        return tuple(sorted(RuleUse(node, rule, self.mapping.target.written(node)) for node, rule in used))
 
     # -- what the query named ------------------------------------------------------------------------------------
 
@@ -162,10 +167,12 @@ class _Explaining:
 
 
 def _explained(
-    member: Member, tree: SchemaTree, text: str, choices: tuple[tuple[RuleUse, ...], ...], passed: list[Variable]
+    member: Member, step: Step, text: str, choices: tuple[tuple[RuleUse, ...], ...], passed: list[Variable]
 ) -> ExplainedMember:
-    drawn = draw(member, tree, {variable.name for variable in passed})
-    return ExplainedMember(drawn, text, choices, tuple(dict.fromkeys(variable.node for variable in passed)))
+    tree = step.constraints.tree
+    drawn = draw(member, tree, {variable.name for variable in passed}, step.prefixes)
+    dummies = tuple(dict.fromkeys(variable.node for variable in passed))
+    return ExplainedMember(drawn, text, choices, dummies, tuple(map(tree.written, dummies)))
 
 
 def _owns(tree: SchemaTree, node: Path, leaves: Iterable[Path]) -> bool:

@@ -114,7 +114,7 @@ class Image:
             if (origin := supplied(rule.head[0], path)) is not None:
                 return Term(root, origin.path)
         if any(supplied(rule.head[0], path) is not None for rule in self.mapping.rules):
-            name = "/".join((self.mapping.target.root, *path))
+            name = self.mapping.target.written((self.mapping.target.root, *path))
             hint = "write a rule that makes it of the source's root alone"
             raise TranslationError(Fault("HX5002", f"{name} is made only where more than the root is bound", hint=hint))
         return None
@@ -174,7 +174,7 @@ class Image:
         if atom.operator == "!=" and (alone or self._are_of_several_kinds(images)):
             return [tuple(map(Presence, values))]
         invented = [term for term, image in images.items() if image.path == (NODE,)]
-        refuse_comparison(map(self._path, invented), atom.operator)
+        refuse_comparison((self.mapping.target.written(self._path(term)) for term in invented), atom.operator)
 
     def _are_of_several_kinds(self, images: dict[Term, Term]) -> bool:
         """Whether terms that stand for nodes stand for those of several paths."""
@@ -191,7 +191,8 @@ class Image:
         """
         for term in (left, right):
             if isinstance(atom, DeepEqual) and not self._is_one_value(term):
-                name = "/".join(self._path(term)) or self.mapping.target.root
+                tree = self.mapping.target
+                name = tree.written(self._path(term) or (tree.root,))
                 message = f"{name} is put together of what several arrows carry: deep-equal of it is not translated yet"
                 raise TranslationError(Fault("HX5015", message, hint="compare its leaves one by one"))
         first, second = self.term(left), self.term(right)

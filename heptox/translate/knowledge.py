@@ -52,7 +52,10 @@ def with_wholes(mapping: Mapping) -> Mapping:
     inside = sorted(path for path in used for whole in sources if path != whole and path[: len(whole)] == whole)
     if inside:
         raise TranslationError(
-            Fault("HX5001", f"{'/'.join(path)} has an arrow of its own, and is copied as part of a subtree as well")
+            Fault(
+                "HX5001",
+                f"{mapping.source.written(path)} has an arrow of its own, and is copied as part of a subtree as well",
+            )
             for path in dict.fromkeys(inside)
         )
     filled = {(*head.node, *leaf) for rule in mapping.rules for head in rule.head for leaf, _ in head.leaves}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -13,6 +13,7 @@ from heptox.grammar import Expression, print_query, render
 from heptox.mapping import Mapping, Rule
 from heptox.pattern import Constraints, Member, Query
 from heptox.schema import Path
+from heptox.xml import NO_PREFIXES, Prefixes
 
 MOST_SECONDS: Final = 1.0
 """Seconds of work that a translation may take: mappings and queries come from others, and the asker waits."""
@@ -53,9 +54,11 @@ class Loss:
 
     path: Path
     effect: str
+    name: str = field(default="", compare=False, repr=False)
+    """How a text has the path, where that is not its steps with slashes between."""
 
     def __str__(self) -> str:
-        return f"{'/'.join(self.path)}: {self.effect}" if self.path else self.effect
+        return f"{self.name or '/'.join(self.path)}: {self.effect}" if self.path else self.effect
 
 
 INVENTED: Final = "no arrow supplies it: it tells nodes apart, and has no value to return"
@@ -75,13 +78,14 @@ class Origin:
 @dataclass(frozen=True, slots=True)
 class Step:
     """One step of a translation as ``--explain`` shows it: its name, the query after it, its documents, and the origins
-    of each member, none before rules are applied.
+    of each member, none before rules are applied. ``prefixes`` are those of the names in texts.
     """
 
     name: str
     query: Query
     constraints: Constraints
     origins: tuple[tuple[Origin, ...], ...]
+    prefixes: Prefixes = NO_PREFIXES
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -90,7 +94,7 @@ class Step:
 
     def _shown(self, member: Member) -> str:
         try:
-            return print_query(render(Query((member,)), self.constraints))
+            return print_query(render(Query((member,)), self.constraints), self.prefixes)
         except GrammarError as error:
             return f"(: not to be written as a query: {error.faults[0].message} :)"
 

@@ -20,7 +20,7 @@ from heptox.schema import Path
 from heptox.translate.copies import refuse_absence
 
 
-def negation(positive: Member, extended: Member, constraints: Constraints, wanted: Path) -> frozenset[Atom] | None:
+def negation(positive: Member, extended: Member, constraints: Constraints, wanted: str) -> frozenset[Atom] | None:
     """What holds of ``positive`` where ``extended``, which has more variables and atoms, has no match with it.
 
     ``None`` where it always has one. ``wanted`` is the node that is asked for, for messages.
@@ -55,7 +55,7 @@ def _is_said(atom: Atom, known: set[str], closure: Closure) -> bool:
     return named <= known and closure.implies(atom)
 
 
-def _of_leaves(atoms: list[Atom], wanted: Path) -> frozenset[Atom] | None:
+def _of_leaves(atoms: list[Atom], wanted: str) -> frozenset[Atom] | None:
     match atoms:
         case []:
             return None
@@ -65,7 +65,7 @@ def _of_leaves(atoms: list[Atom], wanted: Path) -> frozenset[Atom] | None:
             refuse_absence(wanted)
 
 
-def _test(atom: Atom, name: str, known: set[str], wanted: Path) -> tuple[Path, Term | Text | None]:
+def _test(atom: Atom, name: str, known: set[str], wanted: str) -> tuple[Path, Term | Text | None]:
     match atom:
         case Presence(Term(variable, path)) if variable == name:
             return path, None

@@ -17,6 +17,7 @@ from heptox.pattern import Query
 from heptox.schema import Element, SchemaGraph, SchemaTree
 from heptox.translate.model import Direction, Translation
 from heptox.translate.pipeline import translate
+from heptox.xml import NO_PREFIXES, Prefixes
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +94,14 @@ class PathTranslation:
         return sum(hop.seconds for hop in self.hops)
 
 
-def translate_path(hops: Iterable[Hop], expression: Expression, check: Check = no_check) -> PathTranslation:
+def translate_path(
+    hops: Iterable[Hop], expression: Expression, check: Check = no_check, prefixes: Prefixes = NO_PREFIXES
+) -> PathTranslation:
     """The query in the words of the schema at the end of a path of mappings.
 
     What one hop makes is what the next one reads: it is never printed and parsed in between. The path promises
-    section 6 hop by hop: the answers of each are those of what it reads on the exchanged document.
+    section 6 hop by hop: the answers of each are those of what it reads on the exchanged document. ``prefixes`` are
+    those of the query's text.
 
     Raises :class:`TranslationError` (HX5010) where a hop does not begin at the schema at which the one before it ends,
     one fault for each such pair; and as :func:`heptox.translate.translate`, each fault naming its hop when there are
@@ -112,7 +116,7 @@ def translate_path(hops: Iterable[Hop], expression: Expression, check: Check = n
     for number, hop in enumerate(path, start=1):
         began = perf_counter()
         try:
-            translation = translate(hop.mapping, expression, hop.to, check)
+            translation = translate(hop.mapping, expression, hop.to, check, prefixes)
         except HeptoxError as error:
             if len(path) == 1:
                 raise
@@ -140,17 +144,20 @@ def _other(direction: Direction) -> Direction:
 
 
 def _named(schema: SchemaGraph) -> str:
-    return f"{schema.root} in {schema.file}" if schema.file else schema.root
+    root = schema.prefixes.written(schema.elements[schema.root].name)
+    return f"{root} in {schema.file}" if schema.file else root
 
 
 def _difference(left: SchemaGraph, right: SchemaGraph) -> str:
     """The first thing in which two schemas differ."""
     if left.root != right.root:
-        return f"the roots are {left.root} and {right.root}"
-    for name in sorted(left.elements.keys() ^ right.elements.keys()):
-        return f"only one declares {name}"
+        names = (each.prefixes.written(each.elements[each.root].name) for each in (left, right))
+        return f"the roots are {' and '.join(names)}"
+    prefixes = left.prefixes.with_more(dict(right.prefixes.bound))
+    for key in sorted(left.elements.keys() ^ right.elements.keys()):
+        return f"only one declares {prefixes.written((left.elements.get(key) or right.elements[key]).name)}"
     name = next(name for name, element in sorted(left.elements.items()) if element != right.elements[name])
-    return f"{name} has other {_part(left.elements[name], right.elements[name])}"
+    return f"{prefixes.written(left.elements[name].name)} has other {_part(left.elements[name], right.elements[name])}"
 
 
 def _part(left: Element, right: Element) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from heptox.checks import Check, no_check
@@ -15,18 +16,26 @@ from heptox.translate.knowledge import as_answered, as_asked
 from heptox.translate.model import Direction, Loss, Step, Translation, in_time
 from heptox.translate.stitch import stitch
 from heptox.translate.unfold import unfold
+from heptox.xml import NO_PREFIXES, Prefixes
 
 RULES: Final[tuple[Callable[[Draft], Draft], ...]] = (expand, unfold, contract, stitch)
 """What a translation does, in order (``semantics.md`` section 8)."""
 
 
-def translate(mapping: Mapping, expression: Expression, to: Direction | str, check: Check = no_check) -> Translation:
+def translate(
+    mapping: Mapping,
+    expression: Expression,
+    to: Direction | str,
+    check: Check = no_check,
+    prefixes: Prefixes = NO_PREFIXES,
+) -> Translation:
     """A query in the words of the other side of a mapping, right by Definition 1 (``semantics.md`` sections 6 to 8).
 
     ``to`` is the side whose documents are to answer: ``source`` for a query over the target schema, which unfolds over
     the rules along the arrows, ``target`` for one over the source schema, which unfolds over the mirrored ones. Every
     step is kept for explanation. ``check`` is called again and again meanwhile, and may raise an error of its own to
-    stop the translation, which is given up after a second of work anyhow.
+    stop the translation, which is given up after a second of work anyhow. The text of the translation has the
+    ``prefixes`` of the query's own, then those of the schema that answers, then those of the asker's.
 
     Raises :class:`heptox.errors.GrammarError` for queries outside the fragment, :class:`heptox.errors.TranslationError`
     (HX5...) for what is not translated exactly yet, :class:`heptox.errors.MappingError` (HX4024) where the mapping
@@ -34,16 +43,24 @@ def translate(mapping: Mapping, expression: Expression, to: Direction | str, che
     """
     draft = Draft.of(mapping, expression, Direction(to), in_time(check))
     asked, written = as_asked(draft.mapping, draft.numbers), as_answered(draft.mapping, draft.numbers)
+    asking, answering = draft.mapping.target, draft.mapping.source
+    first, table = (
+        one.graph.prefixes.with_more(dict(other.graph.prefixes.bound)).with_more(dict(prefixes.bound))
+        for one, other in ((answering, asking), (asking, answering))
+    )
     steps: list[Step] = []
     for rule in RULES:
         draft = rule(draft)
         origins = tuple(draft.members.values())
-        steps.append(Step(rule.__name__, draft.query, written if steps else asked, origins))
+        steps.append(
+            Step(rule.__name__, draft.query, *((written, origins, table) if steps else (asked, origins, first)))
+        )
     losses = draft.losses
     if not draft.members and not losses:
         losses = (Loss((), "its conditions contradict each other, on every document"),)
     result = render(draft.query, written)
-    return Translation(result, print_query(result), draft.query, _unordered(expression) + losses, tuple(steps))
+    lost = tuple(replace(loss, name=asking.written(loss.path)) for loss in (*_unordered(expression), *losses))
+    return Translation(result, print_query(result, table), draft.query, lost, tuple(steps))
 
 
 def _unordered(expression: Expression) -> tuple[Loss, ...]:

@@ -22,7 +22,6 @@ from heptox.pattern import (
     atom_terms,
     map_template,
 )
-from heptox.schema import Path
 from heptox.translate.copies import Copy, Needs, all_modes, copy_rule, is_decided, open_branch
 from heptox.translate.demand import Demand, MissingLeaf
 from heptox.translate.image import is_inside
@@ -80,7 +79,7 @@ class RuleCopies:
         if origin is not None and rule not in several and not is_decided(rule, head, origin, self.input.sources):
             several = (rule, *several)
         if several and is_argument(term.path):
-            _refuse_parts(demand.path(term))
+            _refuse_parts(demand.tree.written(demand.path(term)))
         return MissingLeaf(term, several) if several else None
 
     def copies(self, demand: Demand, rules: Table[str, Rule]) -> Iterator[tuple[dict[str, Copy], dict[Term, Copy]]]:
@@ -153,7 +152,7 @@ class RuleCopies:
             elif branch is not None:
                 bound.add((term.variable, branch))
             if (others or own == [rule]) and is_argument(term.path):
-                _refuse_parts(demand.path(term))
+                _refuse_parts(demand.tree.written(demand.path(term)))
             if others or own == [rule]:
                 options[term] = [*own, *others]
         for choice in product(*options.values()):
@@ -169,9 +168,9 @@ class RuleCopies:
         return None if head.each is None and head.key in (None, term.path) else rule
 
 
-def _refuse_parts(path: Path) -> NoReturn:
+def _refuse_parts(leaf: str) -> NoReturn:
     """Refuse to put an identifier together of what several rules supply to one node."""
-    message = f"{'/'.join(path)} is invented, and several rules, or nodes of the documents, may supply it"
+    message = f"{leaf} is invented, and several rules, or nodes of the documents, may supply it"
     raise TranslationError(Fault("HX5008", message, hint="draw an arrow into it"))
 
 

@@ -277,7 +277,7 @@ class Identifiers:
         kinds = self._kinds(member, left)
         if not isinstance(right, Number) and operator not in ("=", "!="):
             terms = [term for term in (left, right) if isinstance(term, Term) and self._kinds(member, term).surrogates]
-            refuse_comparison([member.path(term) for term in terms], operator)
+            refuse_comparison([self.mapping.target.written(member.path(term)) for term in terms], operator)
         if kinds.is_plain:
             yield (atom,)
         if isinstance(right, Text) and operator == "!=":
@@ -317,12 +317,12 @@ def _below(term: Term, rest: Path) -> Term:
     return Term(term.variable, (*term.path, *rest))
 
 
-def refuse_comparison(invented: Iterable[Path], operator: Operator) -> NoReturn:
+def refuse_comparison(invented: Iterable[str], operator: Operator) -> NoReturn:
     """Raise :class:`TranslationError` (HX5016): more is asked of invented identifiers than whether they are the same.
 
     Which side of the query's comparison they were on is not known any more, so ``<`` and ``>`` are one.
     """
-    names = list(dict.fromkeys(map("/".join, invented)))
+    names = list(dict.fromkeys(invented))
     said = "is invented, and tells" if len(names) == 1 else "are invented, and tell"
     how = "order" if OPERATORS[operator].is_order else operator
     message = f"{' and '.join(names)} {said} only whether nodes are the same: comparing by {how} is not translated"

@@ -141,5 +141,5 @@ def _supplied_tests(atom: NoNode, mapping: Mapping) -> NoNode:
         elif (wanted != Text("") and isinstance(wanted, Text)) or is_always_made(mapping, atom.node, path):
             tests.append((path, wanted))
         else:
-            refuse_absence((*atom.node, *path))
+            refuse_absence(mapping.target.written((*atom.node, *path)))
     return NoNode(atom.variable, atom.node, tuple(tests))

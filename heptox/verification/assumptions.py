@@ -53,7 +53,9 @@ def broken_keys(mapping: Mapping, document: Document) -> tuple[Fault, ...]:
     return tuple(
         fault
         for key in declared_keys(mapping)
-        for fault in _few(_broken_key(mapping, document, key), f"values of the key {'/'.join(key)} come again")
+        for fault in _few(
+            _broken_key(mapping, document, key), f"values of the key {mapping.source.written(key)} come again"
+        )
     )
 
 
@@ -64,7 +66,8 @@ def _broken_key(mapping: Mapping, document: Document, key: Path) -> Iterator[Fau
         if before is not leaf:
             yield Fault(
                 "HX5011",
-                f"the key {'/'.join(key)} has the value {leaf.value!r} again, as in line {line_of(before.element)}",
+                f"the key {mapping.source.written(key)} has the value {leaf.value!r} again,"
+                f" as in line {line_of(before.element)}",
                 Position(line_of(leaf.element), 1, document.file),
                 hint="a key that a document breaks makes translations wrong there: do not declare it",
             )
@@ -82,12 +85,12 @@ def _broken_references(mapping: Mapping, document: Document) -> Iterator[Fault]:
     for reference in mapping.source_references:
         if reference.inferred:
             continue
-        name = "/".join(reference.source)
+        name, key = (mapping.source.written(path) for path in (reference.source, reference.target))
         known = {leaf.value for leaf in _leaves(mapping.source, document.root, reference.target)}
         broken = (
             Fault(
                 "HX5012",
-                f"{name} refers to {leaf.value!r}, which no {'/'.join(reference.target)} is",
+                f"{name} refers to {leaf.value!r}, which no {key} is",
                 Position(line_of(leaf.element), 1, document.file),
                 hint="what refers to nothing is exchanged without what it would refer to",
             )

@@ -108,7 +108,8 @@ class CaseMaker:
                 made += 1
                 yield instance
         if not made and not left_out:
-            message = f"no random document of {self.mapping.source.root} obeys the declared keys and can be exchanged"
+            root = self.mapping.source.written((self.mapping.source.root,))
+            message = f"no random document of {root} obeys the declared keys and can be exchanged"
             raise TranslationError(Fault("HX5013", message, hint="--any-valid"))
 
     def _document(self, random: Random, pool: Sequence[str], *, smaller: bool) -> Document:
@@ -122,7 +123,7 @@ class CaseMaker:
             )
         except ValueError as error:
             raise TranslationError(Fault("HX5013", str(error))) from None
-        return parse_document(text)
+        return parse_document(text, namespaces=True)
 
     def instance(self, document: Document) -> Instance | None:
         """The document with its image; ``None`` where it is not valid or cannot be exchanged."""
@@ -142,7 +143,7 @@ class CaseMaker:
         sources = {target: {source for source, other in self.pairs if other == target} for _, target in self.pairs}
         numeric_there = frozenset(target for target, found in sources.items() if found <= numeric)
         keys = self.mapping.source_keys
-        identifying = frozenset(target for target, found in sources.items() if found & keys)
+        identifying = frozenset(target for target, found in sources.items() if found & keys and not _is_tag(target))
         tree = self.whole.target
         return Vocabulary(tree, frozenset(sources), identifying, _surely(tree, numeric_there), [*values, "a", ""])
 
@@ -161,9 +162,7 @@ def _offered(mapping: Mapping) -> LeafValues:
         for head in rule.head:
             tag, box = head.term((TAG,)), mapping.target.box(head.node)
             if tag is not None and box is not None and tag.path != (TAG,):
-                found.setdefault(rule.path(tag), []).extend(
-                    (*box.members, *box.members, "a", "b c", "", box.members[0])
-                )
+                found.setdefault(rule.path(tag), []).extend((*box.values, *box.values, "a", "b c", "", box.values[0]))
     return {path: values for path, values in found.items() if not _is_tag(path) and path not in identifiers}
 
 

@@ -9,7 +9,7 @@ from heptox.errors import Fault, HeptoxError, MappingError, Position, SchemaErro
 from heptox.grammar import Side
 from heptox.mapping import Mapping, exchange
 from heptox.schema import Path, SchemaTree, conform
-from heptox.xml import Document, line_of, parse_document, write_document
+from heptox.xml import NO_PREFIXES, Document, line_of, parse_document, write_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,9 @@ def instance_of(mapping: Mapping, document: Document) -> Instance:
     """A document with its image, which is as if it had been written and read; raises as :func:`exchange`."""
     conflicts: Counter[Path] = Counter()
     image = exchange(mapping, document, conflicts=conflicts)
-    return Instance(document, parse_document(write_document(image.root)), tuple(sorted(conflicts.items())))
+    return Instance(
+        document, parse_document(write_document(image.root), namespaces=True), tuple(sorted(conflicts.items()))
+    )
 
 
 def holds_something(image: Document) -> bool:
@@ -44,8 +46,12 @@ def side_of(mapping: Mapping, document: Document, side: Side | None = None) -> t
     trees: dict[Side, SchemaTree] = {"source": mapping.source, "target": mapping.target}
     fitting = {name: tree for name, tree in trees.items() if tree.root == document.root.tag and side in (None, name)}
     if not fitting:
-        roots = " or ".join(dict.fromkeys(tree.root for name, tree in trees.items() if side in (None, name)))
-        raise MappingError(_not_of(document, f"the root element is {document.root.tag}, not {roots}"))
+        roots = " or ".join(
+            dict.fromkeys(tree.written((tree.root,)) for name, tree in trees.items() if side in (None, name))
+        )
+        raise MappingError(
+            _not_of(document, f"the root element is {NO_PREFIXES.written(str(document.root.tag))}, not {roots}")
+        )
     faults: list[Fault] = []
     valid: list[tuple[Side, Document]] = []
     for name, tree in fitting.items():

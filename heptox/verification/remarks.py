@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from random import Random
 from typing import Final
 
@@ -25,6 +24,7 @@ from heptox.verification.round_trips import (
     all_leaves,
     arrows_for,
     counterparts,
+    ends_for,
     entity_line,
     likeness,
     returning,
@@ -162,7 +162,7 @@ class _DirectionRemarks:
         unknown = [leaf for leaf in idref_paths(tree) if leaf not in known and tree.stop(leaf) in used]
         if unknown:
             line = next((line for leaf in unknown if (line := self._reference(leaf)) is not None), None)
-            text = f"nothing says which keys these refer to, and no rule follows them: {_named(unknown)}"
+            text = f"nothing says which keys these refer to, and no rule follows them: {_named(tree, unknown)}"
             yield self.remark(text, f"write, if it is so: {line}" if line else "write: reference LEAF -> KEY")
 
     def _reference(self, leaf: Path) -> str | None:
@@ -170,7 +170,8 @@ class _DirectionRemarks:
         for key in sorted(self.read.source_keys, key=lambda key: -likeness(leaf[-1:], key[-2:-1])):
             if likeness(leaf[-1:], key[-2:-1]) < LIKE:
                 return None
-            line = f"{self.law.answers} reference {path_text(leaf)} -> {path_text(key)}"
+            source, target = (path_text(self.read.source, path) for path in (leaf, key))
+            line = f"{self.law.answers} reference {source} -> {target}"
             if self._sound_with(line) is not None:
                 return line
         return None
@@ -180,7 +181,7 @@ class _DirectionRemarks:
         for rule in self.read.rules:
             for part in rule.optional:
                 made = [
-                    path_text((*head.node, *leaf))
+                    path_text(self.read.target, (*head.node, *leaf))
                     for head in rule.head
                     for leaf, term in head.leaves
                     if term.variable in part.variables
@@ -190,7 +191,7 @@ class _DirectionRemarks:
                     ends = rule.path(condition.left), rule.path(condition.right)
                     if ends not in reported and made:
                         reported.add(ends)
-                        left, right = map(path_text, ends)
+                        left, right = (path_text(self.read.source, end) for end in ends)
                         text = (
                             f"where no {right} equals {left}, there is no {_listed(made)}: the connection is optional"
                         )
@@ -239,22 +240,23 @@ class _DirectionRemarks:
             found |= more
 
     def _one_for(self, rule: Rule, head: HeadNode) -> Remark:
-        node = path_text(head.node)
+        node = path_text(self.read.target, head.node)
         every = [other for one in self.read.rules for other in one.head if other.node == head.node]
         leaves = dict.fromkeys(
-            path_text(leaf) if leaf != (TAG,) else "tag"
+            path_text(self.read.target, leaf) if leaf != (TAG,) else "tag"
             for other in every
             if other.anchor is None
             for leaf in (*dict(other.leaves), *(path for path, made in other.surrogates if made.node != other.node))
         )
-        keys = dict.fromkeys(path_text(other.key) for other in every if other.key is not None)
+        keys = dict.fromkeys(path_text(self.read.target, other.key) for other in every if other.key is not None)
         parent = self.read.target.stops(head.node)[-2]
-        where = f"below one {path_text(parent)}" if parent else "of a document"
+        above = path_text(self.read.target, parent)
+        where = f"below one {above}" if parent else "of a document"
         where += f" without {_listed(list(keys))}," if keys else ""
         if leaves:
             text = f"all {node} {where} with equal {_listed(list(leaves))} become one"
         else:
-            text = f"there is one {node} {f'for each {path_text(parent)}' if parent else 'for the whole document'}"
+            text = f"there is one {node} {f'for each {above}' if parent else 'for the whole document'}"
             text += ": no leaf of its own tells several apart"
         line = next((line for line in self._entities(rule, head) if self._tells_apart(line, head.node)), None)
         return self.remark(text, line and f"write, if each is its own: {line}")
@@ -274,7 +276,12 @@ class _DirectionRemarks:
                 yield self._entity(node, head.node)
 
     def _entity(self, node: Path, made: Path) -> str:
-        return entity_line(node, made) if self.law is Law.ALONG else entity_line(made, node)
+        return entity_line(self._along, *((node, made) if self.law is Law.ALONG else (made, node)))
+
+    @property
+    def _along(self) -> Mapping:
+        """The mapping as its file has it."""
+        return self.read if self.law is Law.ALONG else self.read.mirrored()
 
     def _tells_apart(self, line: str, node: Path) -> bool:
         changed = self._sound_with(line)
@@ -287,10 +294,11 @@ class _DirectionRemarks:
         idle, total = self._idle(self.read)
         for stop in sorted(idle):
             which = " of random documents" if self.are_random else ""
-            text = f"{idle[stop]} of {total[stop]} {path_text(stop)}{which} make nothing: {self._why(stop)}"
+            name = path_text(self.read.source, stop)
+            text = f"{idle[stop]} of {total[stop]} {name}{which} make nothing: {self._why(stop)}"
             pairs = counterparts(self.examined) if self.examined else []
             own = [(s, t) for s, t in pairs if stop == (s if self.law is Law.ALONG else t)]
-            lines = (entity_line(*pair) for pair in own)
+            lines = (entity_line(self._along, *pair) for pair in own)
             line = next((line for line in lines if self._makes_all(line, stop)), None)
             yield self.remark(text, line and f"write, to make something of each: {line}")
 
@@ -301,8 +309,9 @@ class _DirectionRemarks:
             with suppress(HeptoxError):  # a value for which the other schema has no tag left
                 exchange(self.read, document, conflicts=conflicts)
         for leaf, count in sorted(conflicts.items()):
-            nodes = f"{count} {path_text(self.read.target.stop(leaf))}"
-            text = f"{nodes} get several values for {path_text(leaf)}, which is there once: one of them stays"
+            nodes = f"{count} {path_text(self.read.target, self.read.target.stop(leaf))}"
+            name = path_text(self.read.target, leaf)
+            text = f"{nodes} get several values for {name}, which is there once: one of them stays"
             yield self.remark(f"{text}, and translation promises nothing for these documents")
 
     def _makes_all(self, line: str, stop: Path) -> bool:
@@ -341,12 +350,12 @@ class _DirectionRemarks:
             for one, other in (*rule.equalities(), *_links(rule)):
                 for near, far in ((one, other), (other, one)):
                     if near.variable in above and far.variable not in above:
-                        node = path_text(rule.node(far.variable))
+                        node = path_text(self.read.source, rule.node(far.variable))
                         refers = rule.path(near) not in keys
                         return f"they refer to no {node} that is there" if refers else f"no {node} refers to them"
             below = [v.node for v in rule.required if v.node[: len(stop)] == stop != v.node]
             if below:
-                return f"they have no {' or no '.join(map(path_text, below))}"
+                return f"they have no {' or no '.join(path_text(self.read.source, node) for node in below)}"
         return "what their rules need besides is not there"
 
     # -- what does not come back ---------------------------------------------------------------------------------
@@ -359,15 +368,17 @@ class _DirectionRemarks:
         if without:
             what = "no arrow" if self.examined else "no rule"
             text = f"{_count(without)} of the {self.law.answers} {_do(without)} not come back, having {what}"
-            yield self.remark(f"{text}: {_named(without)}", self._proposal(without))
+            yield self.remark(f"{text}: {_named(self.read.source, without)}", self._proposal(without))
         single = [leaf for leaf in lost if arrows[leaf] and "both" not in arrows[leaf]]
         if single:
             text = f"{_count(single)} of the {self.law.answers} {_do(single)} not come back, read in one direction only"
-            yield self.remark(f"{text}: {_named(single)}")
+            yield self.remark(f"{text}: {_named(self.read.source, single)}")
         others = [leaf for leaf in lost if leaf not in without and leaf not in single]
         if others:
             text = f"{_count(others)} of the {self.law.answers} {_do(others)} not come back: no rule"
-            yield self.remark(f"{text} {self.law.other} makes it of what a rule {self.law} made: {_named(others)}")
+            yield self.remark(
+                f"{text} {self.law.other} makes it of what a rule {self.law} made: {_named(self.read.source, others)}"
+            )
 
     def all_lost(self) -> Collection[Path]:
         """The leaves of the side that answers which never come back; what refers to a key that does may."""
@@ -388,11 +399,15 @@ class _DirectionRemarks:
     def _proposal(self, leaves: Sequence[Path]) -> str | None:
         """An arrow for one of some leaves that have none, where a free leaf has a like name."""
         for leaf in leaves[:MOST_NAMED]:
-            for line in islice(arrows_for(self.examined, self.law, leaf), 1) if self.examined else ():
-                ends = [tuple(end.split("/")) for end in line.split(" -> ")]
-                changed = self._sound_with(line) if likeness(ends[0][-1:], ends[1][-1:]) >= LIKE else None
-                if changed is not None and leaf in returning(changed).values:
-                    return f"perhaps: {line}"
+            if self.examined is None:
+                continue
+            ends = next(ends_for(self.examined, self.law, leaf), None)
+            if ends is None or likeness(ends[0][-1:], ends[1][-1:]) < LIKE:
+                continue
+            line = next(arrows_for(self.examined, self.law, leaf))
+            changed = self._sound_with(line)
+            if changed is not None and leaf in returning(changed).values:
+                return f"perhaps: {line}"
         return None
 
     def _come_back_twice(self) -> Iterator[Remark]:
@@ -403,9 +418,9 @@ class _DirectionRemarks:
                 made.setdefault(target, {})[source] = None
         for target, sources in made.items():
             if len(sources) > 1:
-                names = _listed([path_text(source) for source in sources])
+                names = _listed([path_text(self.read.source, source) for source in sources])
                 yield self.remark(
-                    f"{path_text(target)} takes {names}: what it takes comes back as each of them",
+                    f"{path_text(self.read.target, target)} takes {names}: what it takes comes back as each of them",
                     "write oneway behind all arrows but one, if that is not so",
                 )
 
@@ -444,8 +459,8 @@ def _do(leaves: Sequence[Path]) -> str:
     return "does" if len(leaves) == 1 else "do"
 
 
-def _named(leaves: Sequence[Path]) -> str:
-    names = [path_text(leaf) for leaf in leaves[:MOST_NAMED]]
+def _named(tree: SchemaTree, leaves: Sequence[Path]) -> str:
+    names = [path_text(tree, leaf) for leaf in leaves[:MOST_NAMED]]
     more = [f"{len(leaves) - MOST_NAMED} more"] if len(leaves) > MOST_NAMED else []
     return ", ".join([*names, *more])
 

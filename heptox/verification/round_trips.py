@@ -18,9 +18,10 @@ from heptox.pattern import TAG
 from heptox.schema import TEXT, Path, SchemaTree, idref_paths, validity_faults
 from heptox.verification.assumptions import broken_keys
 from heptox.verification.documents import Instance, instance_of
+from heptox.verification.items import expanded
 from heptox.verification.laws import Law, served
 from heptox.verification.shrinking import smaller_documents
-from heptox.xml import Document, XmlElement, write_document, write_element
+from heptox.xml import Document, XmlElement, split_name, write_document
 
 MOST_CANDIDATES: Final = 60
 """Lines that are tried at most to mend a mapping."""
@@ -122,7 +123,7 @@ class _Comparing:
             if place not in self.compared:
                 continue
             if place in self.leaves.copied:
-                yield place[-1], write_element(child)
+                yield place[-1], expanded(child)
             elif not self._is_hollow(child, place):
                 yield self.node(child, place)
 
@@ -225,7 +226,7 @@ def candidate_lines(examined: Examination, law: Law, leaf: Path | None) -> Itera
     if leaf is not None:
         yield from islice(arrows_for(examined, law, leaf), MOST_ARROWS)
     for source, target in counterparts(examined):
-        yield entity_line(source, target)
+        yield entity_line(mapping, source, target)
     for side, tree, known, ends in (
         ("target", mapping.target, mapping.target_keys, [c.target for c in examined.correspondences]),
         ("source", mapping.source, mapping.source_keys, [c.source for c in examined.correspondences]),
@@ -233,7 +234,7 @@ def candidate_lines(examined: Examination, law: Law, leaf: Path | None) -> Itera
         for end in dict.fromkeys(ends):
             fits = end.stop and end.path and end.path[-1] not in (TAG, TEXT)
             if fits and end.absolute not in known and tree.is_leaf(end.absolute):
-                yield f"{side} key {path_text(end.absolute)}"
+                yield f"{side} key {path_text(tree, end.absolute)}"
     yield from reference_lines(mapping)
 
 
@@ -262,9 +263,9 @@ def _is_below(path: Path, above: Path) -> bool:
     return len(path) > len(above) and path[: len(above)] == above
 
 
-def entity_line(source: Path, target: Path) -> str:
+def entity_line(mapping: Mapping, source: Path, target: Path) -> str:
     """The line that makes a target node of each source node."""
-    return f"each {path_text(source)} -> {path_text(target)}"
+    return f"each {path_text(mapping.source, source)} -> {path_text(mapping.target, target)}"
 
 
 def reference_lines(mapping: Mapping) -> Iterator[str]:
@@ -274,11 +275,19 @@ def reference_lines(mapping: Mapping) -> Iterator[str]:
         for leaf in idref_paths(read.source):
             if leaf not in known:
                 for key in sorted(read.source_keys, key=lambda key: -likeness(leaf, key)):
-                    yield f"{side} reference {path_text(leaf)} -> {path_text(key)}"
+                    yield f"{side} reference {path_text(read.source, leaf)} -> {path_text(read.source, key)}"
 
 
 def arrows_for(examined: Examination, law: Law, leaf: Path) -> Iterator[str]:
     """Arrows between a leaf of the side that answers and the free ones of the other, the likest names first."""
+    assert examined.sound is not None  # asked for sound mappings only
+    trees = examined.sound.source, examined.sound.target
+    for source, target in ends_for(examined, law, leaf):
+        yield f"{path_text(trees[0], source)} -> {path_text(trees[1], target)}"
+
+
+def ends_for(examined: Examination, law: Law, leaf: Path) -> Iterator[tuple[Path, Path]]:
+    """The ends of these arrows."""
     assert examined.sound is not None  # asked for sound mappings only
     mapping = law.read(examined.sound)
     ends = [(c.source, c.target) if law is Law.ALONG else (c.target, c.source) for c in examined.correspondences]
@@ -292,11 +301,12 @@ def arrows_for(examined: Examination, law: Law, leaf: Path) -> Iterator[str]:
         if (*there, *own) not in taken and own
     ]
     for end in sorted(free, key=lambda end: -likeness(leaf, end)):
-        source, target = (leaf, end) if law is Law.ALONG else (end, leaf)
-        yield f"{path_text(source)} -> {path_text(target)}"
+        yield (leaf, end) if law is Law.ALONG else (end, leaf)
 
 
 def likeness(one: Path, other: Path) -> float:
     """How like two schema nodes are by the names on their paths, from 0 to 1."""
-    first, second = ("/".join(path[-2:]).replace("@", "").lower() for path in (one, other))
+    first, second = (
+        "/".join(split_name(step.removeprefix("@"))[1] for step in path[-2:]).lower() for path in (one, other)
+    )
     return float(SequenceMatcher(None, first, second).ratio())

@@ -17,12 +17,13 @@ from typing import Final, TypeAlias
 from heptox.errors import CODES, Fault, HeptoxError, Position, TranslationError
 from heptox.grammar import Expression, Side, print_query
 from heptox.mapping import ArrowsText, Mapping, exchange, path_text
-from heptox.schema import Path
+from heptox.schema import Path, SchemaTree
 from heptox.store import evaluate
 from heptox.translate import translate
 from heptox.verification.assumptions import broken_declarations, broken_keys
 from heptox.verification.cases import CaseMaker, as_read
 from heptox.verification.documents import Instance, holds_something, instance_of
+from heptox.verification.items import same_items
 from heptox.verification.laws import Law, served
 from heptox.verification.round_trips import (
     LossyDocument,
@@ -187,7 +188,7 @@ class _Verifying:
             reading = next(reading for reading in self.readings if reading.law is failure.law)
             given = any(failure.instance is instance for instance in reading.given)
             failure = reading.shrunk(failure, self.progress)
-            counterexample = _written(failure, None if given else seed + number - 1)
+            counterexample = _written(failure.law.read(self.mapping), failure, None if given else seed + number - 1)
         return self.summary(number, counterexample)
 
     def case(self, seed: int) -> _Failure | None:
@@ -243,7 +244,8 @@ class _Reading:
         yield from broken_declarations(self.read, instance.document)
         root = instance.document.root
         for leaf, count in instance.conflicts:
-            message = f"{path_text(leaf)} stands once, and gets several values {count} times: the first is kept"
+            name = path_text(self.read.target, leaf)
+            message = f"{name} stands once, and gets several values {count} times: the first is kept"
             place = Position(line_of(root), 1, instance.document.file)
             hint = "no translation is promised to be right on this document: each, or the key, is not what it says"
             yield Fault("HX5014", message, place, hint=hint)
@@ -271,12 +273,12 @@ class _Reading:
         if self.judge.answering:
             return None
         if not self.read.rules:
-            return f"no rule makes documents of {self.read.target.root}: no line is read {self.law}"
+            return f"no rule makes documents of {_root(self.read.target)}: no line is read {self.law}"
         if not self.documents:
-            leaves = ", ".join(map(path_text, self.maker.conflicts))
+            leaves = ", ".join(path_text(self.read.target, leaf) for leaf in self.maker.conflicts)
             return f"every random document brings several values for a leaf that is there once: {leaves}"
         if len(self.idle) == len(self.read.rules):
-            return f"the rules make nothing of any of {self.documents} documents of {self.read.source.root}"
+            return f"the rules make nothing of any of {self.documents} documents of {_root(self.read.source)}"
         if self.judge.asked == self.judge.stopped:
             return "every query took too long"
         refused = sum(self.judge.refused.values())
@@ -318,12 +320,14 @@ class _Reading:
                 yield instance, failure.query
 
 
-def _written(failure: _Failure, seed: int | None) -> Counterexample:
+def _written(read: Mapping, failure: _Failure, seed: int | None) -> Counterexample:
+    asking = read.target.graph.prefixes
+    prefixes = asking.with_more(dict(read.source.graph.prefixes.bound))
     return Counterexample(
         failure.law,
         seed,
-        print_query(failure.query),
-        None if failure.translation is None else print_query(failure.translation),
+        print_query(failure.query, asking),
+        None if failure.translation is None else print_query(failure.translation, prefixes),
         write_document(failure.instance.document.root).rstrip("\n"),
         write_document(failure.instance.image.root).rstrip("\n"),
         tuple(sorted(failure.expected)),
@@ -438,7 +442,7 @@ class _Judge:
             raise
         except Exception as error:  # the query itself has an answer, so its translation must have one
             return _Failure(self.law, query, instance, translation, expected, error=_told(error))
-        if found != expected:
+        if not same_items(found, expected):
             return _Failure(self.law, query, instance, translation, expected, found)
         return bool(found)
 
@@ -460,3 +464,7 @@ def _deadline() -> Callable[[], None]:
             raise _OutOfTimeError
 
     return check
+
+
+def _root(tree: SchemaTree) -> str:
+    return tree.written((tree.root,))

@@ -305,7 +305,7 @@ def test_a_large_document_is_not_held_in_memory(tmp_path: Path, monkeypatch: pyt
     file = tmp_path / "d.xml"
     file.write_text(DOCUMENT)
     monkeypatch.setattr("heptox.cli.mapping.LARGE", 0)
-    monkeypatch.setattr("heptox.cli.mapping.read_document", None)
+    monkeypatch.setattr("heptox.cli.mapping.parse_document", None)
     assert heptox_ended("map", "apply", ARROWS, file).out == "".join(map(str.strip, IMAGE.splitlines())) + "\n"
 
 

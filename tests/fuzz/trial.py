@@ -6,6 +6,7 @@ mapping, some are paths of two or three of them, and some are one-to-one mapping
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from random import Random
 from traceback import format_exc
@@ -24,6 +25,7 @@ from tests.support.feeds.checking import check_delivery
 from tests.support.feeds.lying import check_lying
 from tests.support.filtering.checking import check_cleaning, check_filtering
 from tests.support.matching.engines import NAMED
+from tests.support.namespaced_mappings import Namespaced, check_namespaced, namespaced, namespaced_path
 from tests.support.random_mappings import Problem, QueryMaker, random_documents, random_problem
 from tests.support.rewriting.checking import check_documents, check_inference, check_streaming
 from tests.support.rewriting.translated import check_translated
@@ -33,6 +35,10 @@ from tests.support.scenarios import check_path, random_path, random_scenario
 from tests.support.shared import tells_missing
 from tests.support.together import check_path_together, check_together
 
+IN_NAMESPACES: Final = 0.4
+"""How many of the problems have names in namespaces."""
+ESCAPE: Final = "_x"
+"""How the escapes of tags begin."""
 THERE_AND_BACK: Final = 12
 TOGETHER: Final = 0.3
 """How many of the queries are asked of several documents together as well."""
@@ -113,51 +119,101 @@ def trial(number: int, size: Size) -> Outcome:
 
 def _judge_problem(random: Random, size: Size, outcome: Outcome) -> None:
     given = random_problem(random)
+    named = _named(given, outcome)
     for to in Direction:
         documents = random_documents(random, given, size.documents, side=to)
-        _judge(given, to, pairs(given.mapping, documents, to), random, size, outcome)
+        if named is not None:
+            documents = [named.document(text, to) for text in documents]
+        judged = given if named is None else named.problem
+        _judge(judged, to, pairs(judged.mapping, documents, to), random, size, outcome, named)
 
 
-def _judge(given: Problem, to: Direction, instances: list[Pair], random: Random, size: Size, outcome: Outcome) -> None:
-    maker = QueryMaker.asking(random, given, to)
+def _named(given: Problem, outcome: Outcome) -> Namespaced | None:
+    """Some of the problems with names in namespaces; their printed rules must load as they are."""
+    drawn = Random(str(given))
+    if drawn.random() >= IN_NAMESPACES:
+        return None
+    outcome.counts["in namespaces"] += 1
+    named = namespaced(drawn, given)
+    check_namespaced(named, outcome)
+    return named
+
+
+def _judge(
+    given: Problem,
+    to: Direction,
+    instances: list[Pair],
+    random: Random,
+    size: Size,
+    outcome: Outcome,
+    named: Namespaced | None = None,
+) -> None:
+    maker = QueryMaker.asking(random, given if named is None else named.plain, to)
+    before = Counter(outcome.counts)
     for _ in range(size.queries):
         query = maker.query()
+        if named is not None:
+            query = named.query(query, _other(to))
         check(given, query, to, instances, outcome)
         if (chosen := Random(query)).random() < TOGETHER:
             check_together(chosen, given, query, to, instances, outcome)
+    if named is not None:
+        for counted in ("cases", "errors", f"answers to {to}"):
+            outcome.counts[f"{counted} in namespaces"] += outcome.counts[counted] - before[counted]
+
+
+def _other(to: Direction) -> Direction:
+    return Direction.TARGET if to is Direction.SOURCE else Direction.SOURCE
 
 
 def _judge_scenario(random: Random, size: Size, outcome: Outcome) -> None:
     scenario = random_scenario(random)
     outcome.counts["scenarios"] += 1
     instances: list[Pair] = []
+    named = _named(scenario.problem, outcome)
+    judged = scenario.problem if named is None else named.problem
     for document in random_documents(random, scenario.problem, size.documents):
         expected = scenario.expected(document)
         if expected is None:
             continue
-        made = write_document(exchange(scenario.problem.mapping, parse_document(document)).root)
+        if named is not None:
+            if ESCAPE in expected:
+                continue  # which names are declared is another question there
+            document, expected = named.document(document, Direction.SOURCE), named.document(expected, Direction.TARGET)
+        made = write_document(exchange(judged.mapping, parse_document(document, namespaces=True)).root)
         if text_set(made) != text_set(expected):
-            outcome.broken.append("\n".join(("exchange", str(scenario.problem), document, expected, made)))
+            outcome.broken.append("\n".join(("exchange", str(judged), document, expected, made)))
         instances.append(Pair(document, expected))
-    _judge(scenario.problem, Direction.SOURCE, instances, random, size, outcome)
+    _judge(judged, Direction.SOURCE, instances, random, size, outcome, named)
     there = random_documents(random, scenario.problem, size.documents, side=Direction.TARGET)
-    back = pairs(scenario.problem.mapping, there, Direction.TARGET)
-    _judge(scenario.problem, Direction.TARGET, back, random, size, outcome)
+    if named is not None:
+        there = [named.document(text, Direction.TARGET) for text in there]
+    back = pairs(judged.mapping, there, Direction.TARGET)
+    _judge(judged, Direction.TARGET, back, random, size, outcome, named)
 
 
 def _judge_round_trip(random: Random, size: Size, outcome: Outcome) -> None:
-    check_round_trip(random, THERE_AND_BACK * size.documents, outcome)
+    check_round_trip(random, THERE_AND_BACK * size.documents, outcome, named=_named)
 
 
 def _judge_path(random: Random, size: Size, outcome: Outcome) -> None:
     path = random_path(random, random.choice((2, 3)))
     outcome.counts["paths"] += 1
+    drawn = Random(str(path))
+    named = namespaced_path(drawn, path) if drawn.random() < IN_NAMESPACES else None
+    outcome.counts["in namespaces"] += named is not None
+    judged = path if named is None else named.path
     for turned in (False, True):
         documents = path.documents(random, size.documents, turned=turned)
+        if named is not None:
+            documents = [named.document(text, turned=turned) for text in documents]
         maker = path.queries(random, turned=turned)
         for _ in range(size.queries):
             query = maker.query()
-            check_path(path, query, documents, outcome, turned=turned)
+            if named is not None:
+                query = named.query(query, turned=turned)
+            check_path(judged, query, documents, outcome, turned=turned)
             if (chosen := Random(query)).random() < TOGETHER:
-                check_path_together(chosen, path, query, documents, outcome, turned=turned)
+                check_path_together(chosen, judged, query, documents, outcome, turned=turned)
+    outcome.counts["documents in namespaces"] += outcome.counts["documents"] * (named is not None)
     outcome.counts["cases"] += outcome.counts["documents"]

@@ -37,9 +37,26 @@ def test_a_declared_name_has_its_first_character_escaped() -> None:
     assert tree("Admission").value_of_tag(BOX.path, "Admission") is None
 
 
-def test_members_stand_for_themselves() -> None:
-    assert [NASTY_TREE.value_of_tag(BOX.path, member) for member in MEMBERS] == list(MEMBERS)
-    assert NASTY_TREE.tag_of_value(BOX.path, "c d") == "_x0063__x0020_d"
+def test_members_stand_for_their_local_names_without_escapes() -> None:
+    assert [NASTY_TREE.value_of_tag(BOX.path, member) for member in MEMBERS] == ["Pulmonary", "c d", "B"]
+    assert [NASTY_TREE.tag_of_value(BOX.path, value) for value in ("c d", "B")] == ["c_x0020_d", "_x0042_"]
+    assert NASTY_TREE.tag_of_value(BOX.path, "c_x0020_d") == "c_x005F_x0020_d"
+
+
+def test_a_value_is_put_in_the_namespace_of_all_members() -> None:
+    one, other = ("{urn:a}x", "{urn:a}y"), ("{urn:a}x", "{urn:b}y")
+    found = []
+    for members in (one, other):
+        names = (*members, "{urn:a}taken", "taken")
+        root = Element("root", tuple(Child(name, Cardinality.MANY) for name in names))
+        elements = {name: Element(name, text=True) for name in names}
+        box = Box("B", (), members)
+        here = SchemaTree(SchemaGraph("root", {"root": root, **elements}), (box,))
+        tags = [here.tag_of_value(box.path, value) for value in ("y", "new", "taken")]
+        assert [here.value_of_tag(box.path, tag) for tag in tags] == ["y", "new", "taken"]
+        assert here.value_of_tag(box.path, "{urn:c}z") is None
+        found.append(tags)
+    assert found == [["{urn:a}y", "{urn:a}new", "{urn:a}_x0074_aken"], ["{urn:b}y", "new", "_x0074_aken"]]
 
 
 def test_a_schema_that_declares_every_spelling_is_refused() -> None:

@@ -7,15 +7,17 @@ and no stop node, so nothing carries them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from random import Random
 from typing import Final
 
 from heptox.errors import HeptoxError
 from heptox.mapping import exchange
 from heptox.schema import TEXT, Attribute, Cardinality, Particle, Path, SchemaTree
+from heptox.translate import Direction
 from heptox.xml import XmlElement, parse_document, write_document
 from tests.support.checking import Outcome
+from tests.support.namespaced_mappings import Namespaced
 from tests.support.random_mappings import MOST_RULES, Problem, problem, random_documents, random_schema
 
 MOST_LEAVES: Final = 4 * MOST_RULES
@@ -117,12 +119,23 @@ def _chooses(particle: Particle | None) -> bool:
     return particle is not None and (particle.kind == "choice" or any(map(_chooses, particle.members)))
 
 
-def check_round_trip(random: Random, documents: int, outcome: Outcome) -> None:
-    """Exchange there and back gives an equal document, for random documents of one mapping."""
-    given = random_round_trip(random)
+def check_round_trip(
+    random: Random,
+    documents: int,
+    outcome: Outcome,
+    named: Callable[[Problem, Outcome], Namespaced | None] = lambda _, __: None,
+) -> None:
+    """Exchange there and back gives an equal document, for random documents of one mapping; ``named`` may put the names
+    of the problem in namespaces.
+    """
+    plain = random_round_trip(random)
     outcome.counts["round trips"] += 1
-    for text in random_documents(random, given, documents):
-        there = exchange(given.mapping, parse_document(text))
+    other = named(plain, outcome)
+    given = plain if other is None else other.problem
+    for text in random_documents(random, plain, documents):
+        if other is not None:
+            text = other.document(text, Direction.SOURCE)
+        there = exchange(given.mapping, parse_document(text, namespaces=True))
         back = write_document(exchange(given.mapping.mirrored(), there).root)
         outcome.counts["cases"] += 1
         outcome.counts["cases there and back"] += 1
@@ -132,7 +145,7 @@ def check_round_trip(random: Random, documents: int, outcome: Outcome) -> None:
 
 
 def _as_set(tree: SchemaTree, document: str) -> Hashable:
-    return _node(tree, parse_document(document).root, ())
+    return _node(tree, parse_document(document, namespaces=True).root, ())
 
 
 def _node(tree: SchemaTree, element: XmlElement, path: Path) -> Hashable:

@@ -13,6 +13,13 @@ from typing import Any, Final
 
 from saxonche import PySaxonApiError, PySaxonProcessor
 
+_ITEM_TEXT: Final = """(typeswitch ($item)
+  case $attribute as attribute() return
+    if (namespace-uri($attribute) = "") then serialize($item, $form)
+    else concat("Q{", namespace-uri($attribute), "}", local-name($attribute), "=", string($attribute))
+  default return serialize($item, $form))"""
+"""Of an attribute in a namespace its prefix says nothing."""
+
 _ANSWER: Final = "\ue001"
 _ITEM: Final = "\ue000"
 """Characters that no document has, before each answer and before each of its items."""
@@ -33,9 +40,8 @@ def evaluate(query: str, document: str) -> list[str]:
     """
     processor = _xquery()
     prolog, body = divided(query)
-    wrapped = (
-        f'{prolog}for $item in (\n{body}\n) return serialize($item, map{{"method": "adaptive", "indent": false()}})'
-    )
+    form = 'let $form := map{"method": "adaptive", "indent": false()}'
+    wrapped = f"{prolog}{form} for $item in (\n{body}\n) return {_ITEM_TEXT}"
     try:
         processor.set_context(xdm_item=_parsed(document))
         processor.set_query_content(wrapped)
@@ -78,7 +84,7 @@ def answer_sets(query: str, documents: Sequence[str]) -> tuple[frozenset[str], .
     True
     """
     prolog, body = divided(query)
-    one = f'for $item in (\n{body}\n) return concat("{_ITEM}", serialize($item, $form))'
+    one = f'for $item in (\n{body}\n) return concat("{_ITEM}", {_ITEM_TEXT})'
     whole = f"""{prolog}declare variable $documents external;
 declare variable $form := map{{"method": "adaptive", "indent": false()}};
 string-join(for $document in $documents return ("{_ANSWER}", $document ! ({one})))"""
@@ -102,10 +108,10 @@ def answer_set_together(query: str, documents: Sequence[str]) -> frozenset[str]:
     """
     if not documents:  # a parameter that is set to nothing keeps what it was
         return frozenset()
-    asked = query.replace("collection()", "$documents")
-    whole = f"""declare variable $documents external;
+    prolog, body = divided(query.replace("collection()", "$documents"))
+    whole = f"""{prolog}declare variable $documents external;
 declare variable $form := map{{"method": "adaptive", "indent": false()}};
-for $document in $documents return $document ! (for $item in (\n{asked}\n) return serialize($item, $form))"""
+for $document in $documents return $document ! (for $item in (\n{body}\n) return {_ITEM_TEXT})"""
     processor = _many()
     processor.set_parameter("documents", _all_parsed(tuple(documents)))
     try:

@@ -48,6 +48,12 @@ def mapping(tmp_path: Path) -> Callable[..., Mapping]:
 # -- what is right ---------------------------------------------------------------------------------------------------
 
 
+def test_keys_that_become_tags_are_asked_for_as_others_are(mapping: Callable[..., Mapping]) -> None:
+    target = "<!ELEMENT list (x | y)*> <!ELEMENT x (t?)> <!ELEMENT y (t?)> <!ELEMENT t (#PCDATA)>"
+    arrows = "source key book/@isbn\ntarget box B = (x | y)\nbook/@isbn -> [B]\nbook/title -> [B]/t\n"
+    assert verify(mapping(arrows, target=target), 6, 1).counterexample is None
+
+
 @pytest.mark.parametrize("name", ["montreal-boston", "stluke-boston"])
 def test_the_hospital_s_mappings_pass(name: str) -> None:
     told: list[str] = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from heptox.mapping.paths import path_text
 from heptox.schema import Path
 
 
@@ -24,8 +23,8 @@ class Suggestion:
     When it ``copies``, both ends are inner nodes that are copied whole. ``confidence`` lies between 0 and 1; the
     reasons stand with the weightiest first. As text it is the line of an ``.arrows`` file.
 
-    >>> print(Suggestion(("Admission", "Problem"), ("Admission", "[Illness]"), False, 0.9, ()))
-    Admission/Problem -> [Illness]
+    >>> print(Suggestion(("Admission", "Problem"), ("Admission", "[Illness]"), False, 0.9, (), "Problem -> [Illness]"))
+    Problem -> [Illness]
     """
 
     source: Path
@@ -33,6 +32,7 @@ class Suggestion:
     copies: bool
     confidence: float
     reasons: tuple[Reason, ...]
+    line: str
 
     def __str__(self) -> str:
-        return f"{path_text(self.source)} {'=>' if self.copies else '->'} {path_text(self.target)}"
+        return self.line

@@ -13,6 +13,7 @@ from typing import Final
 
 from heptox.pattern import TAG
 from heptox.schema import TEXT, AttributeType, Path, SchemaTree
+from heptox.xml import split_name
 
 _DEEPEST_GROUP: Final = 4
 
@@ -87,7 +88,7 @@ class Outline:
         if number is None:
             number = self._numbers[key] = len(self.types)
             box = self.tree.box(path)
-            self.types.append(Type(box.name if box else path[-1] if path else self.tree.root))
+            self.types.append(Type(box.name if box else split_name(path[-1] if path else self.tree.root)[1]))
         self.types[number].places.append(path)
 
     def _fill(self, number: int) -> None:
@@ -95,7 +96,7 @@ class Outline:
         path = self.types[number].places[0]
         box = self.tree.box(path)
         if box:
-            self._own(Entry(number, TAG, box.name, "tag", values=box.members))
+            self._own(Entry(number, TAG, box.name, "tag", values=box.values))
         for child in self.tree.children(path):
             repeats = self.tree.is_stop(child)
             if not self.tree.is_leaf(child):
@@ -103,8 +104,9 @@ class Outline:
                 if below is not None:
                     self.types[number].children[below] = repeats
                 if self._is_topmost_whole(path, child):
-                    name = self.tree.element(child).name
-                    self._own(Entry(number, child[-1], name, "copy", repeats, element=name))
+                    element = self.tree.element(child)
+                    name = split_name(element.name)[1]
+                    self._own(Entry(number, child[-1], name, "copy", repeats, element=element.key))
             elif child[-1] != TEXT or not repeats:
                 self._own(self._leaf(number, child, repeats))
 
@@ -113,9 +115,9 @@ class Outline:
         if step == TEXT:
             return Entry(number, step, self.types[number].name, "text", repeats)
         if not step.startswith("@"):
-            return Entry(number, step, step, "text", repeats)
+            return Entry(number, step, split_name(step)[1], "text", repeats)
         attribute = self.tree.attribute(path)
-        return Entry(number, step, attribute.name, attribute.type.value, repeats, attribute.values)
+        return Entry(number, step, split_name(attribute.name)[1], attribute.type.value, repeats, attribute.values)
 
     def _own(self, entry: Entry) -> None:
         self._known[entry.owner, entry.step] = len(self.entries)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from heptox.mapping.paths import path_text
 from heptox.mapping.suggesting.choosing import Choice, Ends
 from heptox.mapping.suggesting.comparing import Comparison, relative
 from heptox.mapping.suggesting.model import Suggestion
@@ -50,6 +51,7 @@ def suggest(
     member/city -> client/city
     member/telephone -> client/phone
     """
+    trees = source, target
     outlines = Outline(source), Outline(target)
     known = tuple(dict.fromkeys(_known(source, target, drawn)))
     entries = frozenset(_entries(outlines, known))
@@ -66,10 +68,18 @@ def suggest(
         likely = _confidences(rivals)
         confidences = {ends: confidence for ends, confidence in likely.items() if ends not in settled}
         found.extend(
-            Suggestion(*ends, copies, confidences[ends], reasons.of(*scores[ends][1]))
+            Suggestion(
+                *ends, copies, confidences[ends], reasons.of(*scores[ends][1]), _line(trees, ends, copies=copies)
+            )
             for ends in choice.taken(confidences, THRESHOLD, copies=copies)
         )
     return tuple(sorted(found, key=lambda suggestion: -round(suggestion.confidence, 9)))
+
+
+def _line(trees: tuple[SchemaTree, SchemaTree], ends: Ends, *, copies: bool) -> str:
+    """The line of a mapping that draws an arrow."""
+    source, target = (path_text(tree, path) for tree, path in zip(trees, ends, strict=True))
+    return f"{source} {'=>' if copies else '->'} {target}"
 
 
 def _known(source: SchemaTree, target: SchemaTree, drawn: Iterable[Ends]) -> Iterator[Ends]:

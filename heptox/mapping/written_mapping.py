@@ -1,0 +1,150 @@
+"""A mapping in whose paths names are written with prefixes, as a store has them, and as texts of images have them.
+
+Where that is another mapping, :class:`WrittenMapping` leads back to the names of the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from heptox.mapping.model import Argument, Condition, HeadNode, Mapping, OptionalPart, Rule, Surrogate
+from heptox.pattern import Absence, Comparison, NoNode, Presence, Term, Variable
+from heptox.schema import ANYWHERE, Box, Element, Path, SchemaGraph, SchemaTree
+from heptox.xml import NO_PREFIXES
+
+Write = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """How the names of elements and those of attributes are written."""
+
+    element: Write
+    attribute: Write
+
+    def step(self, step: str) -> str:
+        """A step of a path."""
+        if step.startswith("[") or step.endswith("()"):
+            return step
+        if step.startswith("@"):
+            return f"@{self.attribute(step[1:])}"
+        if step.startswith(ANYWHERE):
+            return ANYWHERE + self.element(step.removeprefix(ANYWHERE))
+        return self.element(step)
+
+    def path(self, path: Path) -> Path:
+        """The steps of a path."""
+        return tuple(map(self.step, path))
+
+
+class WrittenTree(SchemaTree):
+    """A schema tree with written names, which reads and makes tags in boxes as the first one does."""
+
+    def __init__(self, tree: SchemaTree, names: Names) -> None:
+        self.first, self.names = tree, names
+        boxes = tuple(
+            Box(box.name, names.path(box.parent), tuple(map(names.element, box.members))) for box in tree.boxes
+        )
+        super().__init__(_graph(tree.graph, names), boxes, frozenset(map(names.path, tree.whole)))
+        self._first_boxes = {written.path: box for written, box in zip(boxes, tree.boxes, strict=True)}
+
+    def tag_of_value(self, box: Path, value: str) -> str:
+        """As of the first tree, the tag written."""
+        return self.names.element(self.first.tag_of_value(self._first_boxes[box].path, value))
+
+    @cached_property
+    def values_of_members(self) -> dict[str, str]:
+        """The values behind the members of boxes."""
+        return {
+            self.names.element(member): value
+            for box in self.first.boxes
+            for member, value in zip(box.members, box.values, strict=True)
+        }
+
+
+def _graph(graph: SchemaGraph, names: Names) -> SchemaGraph:
+    elements = [_element(element, names) for element in graph.elements.values()]
+    root = _element(graph.elements[graph.root], names).key
+    return replace(graph, root=root, elements={each.key: each for each in elements}, prefixes=NO_PREFIXES)
+
+
+def _element(element: Element, names: Names) -> Element:
+    return replace(
+        element,
+        name=names.element(element.name),
+        children=tuple(replace(child, name=names.element(child.name)) for child in element.children),
+        attributes=tuple(replace(each, name=names.attribute(each.name)) for each in element.attributes),
+        content=None,
+    )
+
+
+@dataclass(slots=True)
+class WrittenMapping:
+    """The rules of a mapping that make target documents, with written names, and what they were before."""
+
+    mapping: Mapping
+    source: Names
+    target: Names
+    rules: list[Rule] = field(default_factory=list)
+    first_paths: dict[Path, Path] = field(default_factory=dict)
+    """The absolute paths of the leaves of heads, by how they are written."""
+    first_surrogates: dict[Surrogate, Surrogate] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rules += map(self._rule, self.mapping.rules)
+
+    def _rule(self, rule: Rule) -> Rule:
+        return Rule(
+            tuple(map(self._head, rule.head)),
+            tuple(Variable(each.name, self.source.path(each.node), each.parent) for each in rule.variables),
+            tuple(map(self._condition, rule.conditions)),
+            tuple(
+                OptionalPart(part.variables, tuple(map(self._comparison, part.conditions))) for part in rule.optional
+            ),
+        )
+
+    def _head(self, head: HeadNode) -> HeadNode:
+        path = self.target.path
+        for leaf in head.paths:
+            self.first_paths[path((*head.node, *leaf))] = (*head.node, *leaf)
+        return HeadNode(
+            path(head.node),
+            tuple((path(leaf), self._term(term)) for leaf, term in head.leaves),
+            frozenset(map(path, head.copied)),
+            head.each,
+            None if head.key is None else path(head.key),
+            tuple((path(leaf), self._surrogate(surrogate)) for leaf, surrogate in head.surrogates),
+        )
+
+    def _surrogate(self, surrogate: Surrogate) -> Surrogate:
+        path = self.target.path
+        arguments = tuple(
+            Argument(path(each.stop), path(each.path), self._term(each.term)) for each in surrogate.arguments
+        )
+        written = Surrogate(path(surrogate.node), arguments)
+        self.first_surrogates[written] = surrogate
+        return written
+
+    def _term(self, term: Term) -> Term:
+        return Term(term.variable, self.source.path(term.path))
+
+    def _condition(self, condition: Condition) -> Condition:
+        match condition:
+            case Comparison():
+                return self._comparison(condition)
+            case Presence(term) | Absence(term):
+                return replace(condition, term=self._term(term))
+            case NoNode(variable, node, tests):
+                written = tuple(
+                    (self.source.path(path), self._term(right) if isinstance(right, Term) else right)
+                    for path, right in tests
+                )
+                return NoNode(variable, self.source.path(node), written)
+
+    def _comparison(self, condition: Comparison) -> Comparison:
+        right = condition.right
+        return Comparison(
+            condition.operator, self._term(condition.left), self._term(right) if isinstance(right, Term) else right
+        )
