@@ -28,7 +28,7 @@ from heptox.mapping.mirroring import infer_mirrored, read_along
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.reading import read_rules
 from heptox.mapping.surrogates import with_surrogates
-from heptox.schema import SchemaGraph, parse_dtd, read_dtd
+from heptox.schema import SchemaGraph, parse_schema, read_schema
 from heptox.xml import STANDARD_INPUT, decode_dtd, decode_text, file_name, read_text
 
 RULES_SUFFIX: Final = ".rules"
@@ -193,7 +193,7 @@ def _in(folder: str | os.PathLike[str]) -> ReadSchema:
     """Reads the schemas that stand in a folder."""
 
     def read(file: str, root: str | None) -> SchemaGraph:
-        return read_dtd(os.fspath(FilePath(folder) / file), root)
+        return read_schema(os.fspath(FilePath(folder) / file), root)
 
     return read
 
@@ -206,7 +206,7 @@ def _among(files: Files[str, bytes], folder: str | os.PathLike[str]) -> ReadSche
             reason = f'"{file}" is not among the files of the mapping'
             raise MappingError(Fault("HX4036", reason, hint=f"these are {', '.join(files)}"))
         name = _in_messages(folder, file)
-        return parse_dtd(decode_dtd(files[file], name), root, name)
+        return parse_schema(decode_dtd(files[file], name), root, name)
 
     return read
 

@@ -108,7 +108,7 @@ def _with_all_prefixes(tree: SchemaTree) -> SchemaTree:
         return tree
     declared = (*(known.declared if isinstance(known, SidePrefixes) else ()), *fresh.items())
     prefixes = SidePrefixes((*known.bound, *fresh.items()), declared)
-    return SchemaTree(replace(tree.graph, prefixes=prefixes), tree.boxes, tree.whole)
+    return SchemaTree(replace(tree.graph, prefixes=prefixes), tree.boxes, tree.whole, tree.entered)
 
 
 def _namespaces(side: Side, tree: SchemaTree) -> Iterator[Declaration]:

@@ -47,7 +47,8 @@ class WrittenTree(SchemaTree):
         boxes = tuple(
             Box(box.name, names.path(box.parent), tuple(map(names.element, box.members))) for box in tree.boxes
         )
-        super().__init__(_graph(tree.graph, names), boxes, frozenset(map(names.path, tree.whole)))
+        entered = None if tree.entered is None else frozenset(map(names.path, tree.entered))
+        super().__init__(_graph(tree.graph, names), boxes, frozenset(map(names.path, tree.whole)), entered)
         self._first_boxes = {written.path: box for written, box in zip(boxes, tree.boxes, strict=True)}
 
     def tag_of_value(self, box: Path, value: str) -> str:

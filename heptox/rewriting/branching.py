@@ -30,7 +30,7 @@ def _inner(tree: SchemaTree, node: Path) -> Iterator[tuple[str, frozenset[str]]]
     for child in tree.children(node):
         if not tree.is_stop(child):
             below = list(_inner(tree, child)) if tree.is_element(child) and not tree.is_leaf(child) else []
-            if tree.is_leaf(child) or child in tree.whole:
+            if tree.is_leaf(child) or tree.is_whole(child):
                 single.append(child[-1])
             yield from below
     if node:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
-from heptox.schema.copying import SchemaCopy, copy_schema
+from heptox.schema.copying import SchemaCopy, copy_schema, packed_schema
 from heptox.schema.dtd import (
     document_dtd,
     parse_dtd,
@@ -100,6 +100,7 @@ __all__ = [
     "keys_and_references",
     "only_identifier",
     "other_schema_fault",
+    "packed_schema",
     "parse_dtd",
     "parse_dtd_roots",
     "parse_graph",

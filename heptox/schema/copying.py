@@ -38,10 +38,15 @@ def copy_schema(
         above = Path(os.path.commonpath([file.path.parent for file in files.files.values()]))
         placed = {f"{_XSD}/{file.path.relative_to(above).as_posix()}": file.data for file in files.files.values()}
         return SchemaCopy(graph, f"{_XSD}/{files.main.path.relative_to(above).as_posix()}", placed)
-    content = read_bytes(path)
-    text = graph.text or ""
-    if content.lstrip()[:1] == b"{":
-        return SchemaCopy(graph, _GRAPH, {_GRAPH: text.encode()})
-    # one that needs no other file stays as it is, with its comments
-    same = decode_dtd(content) == text
-    return SchemaCopy(graph, _DTD, {_DTD: content if same else text.encode()})
+    content = packed_schema(path, graph)
+    name = _GRAPH if content.startswith(b"{") else _DTD
+    return SchemaCopy(graph, name, {name: content})
+
+
+def packed_schema(path: str | os.PathLike[str], graph: SchemaGraph) -> bytes:
+    """The schema of a file, which was read as ``graph``, as one text that needs no other file: a DTD, or the text of a
+    schema graph. A DTD in one file stays as it is.
+    """
+    content, text = read_bytes(path), (graph.text or "").encode()
+    is_graph = text.startswith(b"{")
+    return content if not is_graph and decode_dtd(content).encode() == text else text

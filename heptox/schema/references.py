@@ -97,7 +97,23 @@ def _has_open_content(graph: SchemaGraph) -> bool:
 # A large schema takes long to walk, and drawing a mapping walks the same two again and again.
 @lru_cache(maxsize=4)
 def _attributes(tree: SchemaTree, kind: AttributeType) -> tuple[Path, ...]:
-    return tuple(path for path in tree.walk() if path and path[-1][0] == "@" and tree.attribute(path).type == kind)
+    holding = _types_with(tree.graph, kind)
+    if tree.graph.root not in holding:
+        return ()
+    found = tree.walk(only=holding)
+    return tuple(path for path in found if path and path[-1][0] == "@" and tree.attribute(path).type == kind)
+
+
+def _types_with(graph: SchemaGraph, kind: AttributeType) -> frozenset[str]:
+    """The element types that have an attribute of a kind, or can contain one that has."""
+    above = _types_above(graph)
+    found = {key for key in above if any(attribute.type == kind for attribute in graph.elements[key].attributes)}
+    waiting = list(found)
+    while waiting:
+        new = {key for key, _ in above[waiting.pop()]} - found
+        found |= new
+        waiting += new
+    return frozenset(found)
 
 
 def _recurs(tree: SchemaTree, path: Path) -> bool:

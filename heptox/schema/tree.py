@@ -6,7 +6,7 @@ stands for all its members, whose shared substructure hangs below it; the member
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
@@ -68,13 +68,21 @@ class SchemaTree:
 
     Paths given to the methods start below the root; unknown ones raise ``KeyError``. A step ``//name`` stands for the
     elements of that type at any depth, where unfolding the steps between would never end, or is of no use: below the
-    nodes of ``whole``, which a mapping takes as wholes, and which count as leaves of the stop nodes that own them.
+    nodes of ``whole``, which a mapping takes as wholes, and which count as leaves of the stop nodes that own them; if
+    it is said which recursive elements are ``entered``, all other recursive ones are wholes, too.
     """
 
-    def __init__(self, graph: SchemaGraph, boxes: tuple[Box, ...] = (), whole: frozenset[Path] = frozenset()) -> None:
+    def __init__(
+        self,
+        graph: SchemaGraph,
+        boxes: tuple[Box, ...] = (),
+        whole: frozenset[Path] = frozenset(),
+        entered: frozenset[Path] | None = None,
+    ) -> None:
         self.graph = graph
         self.boxes = boxes
         self.whole = whole
+        self.entered = entered
         self._boxes = {box.path: box for box in boxes}
         self._boxed = {(*box.parent, member): box for box in boxes for member in box.members}
         self._edges: dict[Path, Cardinality] = {}
@@ -96,8 +104,8 @@ class SchemaTree:
         return hash((self.graph.root, self.boxes, self.whole))
 
     @property
-    def _identity(self) -> tuple[SchemaGraph, tuple[Box, ...], frozenset[Path]]:
-        return self.graph, self.boxes, self.whole
+    def _identity(self) -> tuple[SchemaGraph, tuple[Box, ...], frozenset[Path], frozenset[Path] | None]:
+        return self.graph, self.boxes, self.whole, self.entered
 
     @property
     def root(self) -> str:
@@ -254,13 +262,24 @@ class SchemaTree:
         return not self.is_element(path) or (path not in self._boxes and self.element(path).text_only)
 
     def whole_at(self, path: Path) -> Path | None:
-        """The node of ``whole`` at or above ``path``, ``None`` where there is none."""
-        if not self.whole:
+        """The outermost whole at or above ``path``, ``None`` where there is none."""
+        if not self.whole and self.entered is None:
             return None
         if path not in self._wholes:
             above = (path[:length] for length in range(len(path) + 1))
-            self._wholes[path] = next((node for node in above if node in self.whole), None)
+            self._wholes[path] = next(filter(self._is_taken_whole, above), None)
         return self._wholes[path]
+
+    def is_whole(self, path: Path) -> bool:
+        """Whether the node is taken whole, and none above it is."""
+        return self.whole_at(path) == path
+
+    def _is_taken_whole(self, path: Path) -> bool:
+        if path in self.whole:
+            return True
+        if self.entered is None or path in self.entered or not self.is_element(path) or path not in self:
+            return False
+        return self.is_recursive(path) and not self.is_cyclic(path)
 
     def is_stop(self, path: Path) -> bool:
         """Whether the node is the root, a box, or the end of a ``*`` or ``+`` edge."""
@@ -321,8 +340,9 @@ class SchemaTree:
         key = self.element(path).key
         return self.is_recursive(path) and any(self.element(above).key == key for above in _nearest_above(path))
 
-    def walk(self, path: Path = ()) -> Iterator[Path]:
-        """``path`` and all nodes below it in schema order.
+    def walk(self, path: Path = (), only: Container[str] | None = None) -> Iterator[Path]:
+        """``path`` and all nodes below it in schema order, if ``only`` some element types are wanted without others and
+        what is in these.
 
         Where a recursion is entered, each of its element types is unfolded once, the first time that it comes, and
         left out when it comes again. So the walk ends, and meets every element type and attribute that can stand below.
@@ -335,7 +355,7 @@ class SchemaTree:
         while waiting:
             node, unfolded = waiting.pop()
             key = self.element(node).key if self.is_element(node) else None
-            if key in unfolded:
+            if key in unfolded or (only is not None and key is not None and key not in only):
                 continue
             met += 1
             if met > MAXIMUM_NODES:
@@ -356,7 +376,7 @@ class SchemaTree:
 
     def _owned(self, stop: Path) -> tuple[Path, ...]:
         def owned(path: Path) -> Iterator[Path]:
-            if self.is_leaf(path) or path in self.whole:
+            if self.is_leaf(path) or self.is_whole(path):
                 yield path[len(stop) :]
             elif not self.is_cyclic(path):
                 for child in self.children(path):
@@ -373,7 +393,7 @@ class SchemaTree:
 
     def _next_stops(self, stop: Path) -> tuple[Path, ...]:
         def below(path: Path) -> Iterator[Path]:
-            if not self.is_cyclic(path) and path not in self.whole:
+            if not self.is_cyclic(path) and not self.is_whole(path):
                 for child in self.children(path):
                     if self.is_stop(child):
                         yield child

@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from heptox.errors import Fault, Position, StoreError
 from heptox.garbage import uncollected
-from heptox.schema import EdgeValidator, SchemaGraph, parse_dtd
+from heptox.schema import EdgeValidator, SchemaGraph, parse_schema
 from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.chunks import ChunkReader
 from heptox.store.connection import Cursor, connected, database_faults, disconnect, readable, rows_of
@@ -514,7 +514,7 @@ def _prepare(connection: Cursor, catalogue: Catalogue, path: Path | None) -> Non
         message = f"the store has format {version}, which is not the one of this version ({FORMAT})"
         raise StoreError(Fault("HX6014", message, file=file, hint="load the documents into a new store"))
     graph = catalogue.schema
-    if (root, text) != (graph.root, graph.text) and parse_dtd(text, root) != graph:
+    if (root, text) != (graph.root, graph.text) and parse_schema(text, root) != graph:
         message = f"the store keeps documents of another schema, with the root {root}"
         raise StoreError(Fault("HX6012", message, file=file, hint="use another store for this schema"))
 

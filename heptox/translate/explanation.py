@@ -179,7 +179,7 @@ def _owns(tree: SchemaTree, node: Path, leaves: Iterable[Path]) -> bool:
     """Whether a stop node owns one of the leaves, or stands inside a subtree that is one."""
     for leaf in leaves:
         owner = leaf[:-1] if leaf[-1] == TAG else tree.stop(leaf)
-        if owner == node or (leaf in tree.whole and node[: len(leaf)] == leaf):
+        if owner == node or (tree.is_whole(leaf) and node[: len(leaf)] == leaf):
             return True
     return False
 

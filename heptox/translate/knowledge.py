@@ -68,15 +68,9 @@ def with_wholes(mapping: Mapping) -> Mapping:
 
 
 def _taking_whole(tree: SchemaTree, copied: set[Path], used: set[Path]) -> SchemaTree:
-    recursive = {
-        path
-        for path in tree.walk()
-        if tree.is_element(path) and tree.is_recursive(path) and tree.whole_at(path) is None
-    }
-    entered = {path for path in recursive if any(leaf[: len(path)] == path and leaf != path for leaf in used)}
-    wholes = copied | (recursive - entered)
-    outermost = {path for path in wholes if not any(path[:length] in wholes for length in range(len(path)))}
-    return SchemaTree(tree.graph, tree.boxes, frozenset(outermost))
+    entered = {leaf[:length] for leaf in used for length in range(len(leaf))}
+    wholes = frozenset(path for path in copied if not any(path[:length] in copied for length in range(len(path))))
+    return SchemaTree(tree.graph, tree.boxes, wholes, frozenset(filter(tree.is_element, entered)))
 
 
 @_remembered

@@ -12,6 +12,7 @@ from typing import Final
 from heptox.codec import MOST_FILES, Contents, Identifier
 from heptox.errors import Fault, PeerError
 from heptox.mapping import Mapping, load_mapping, load_packed_mapping
+from heptox.schema import packed_schema
 from heptox.xml import file_name, read_bytes, read_text, unreadable
 
 # In .arrows and .rules alike, a schema is declared by a line that begins so (semantics.md section 2).
@@ -63,12 +64,14 @@ class MappingFiles:
 
         Raises what :func:`heptox.mapping.load_mapping` raises, with positions in the file.
         """
-        load_mapping(mapping)
+        loaded = load_mapping(mapping)
         files: dict[str, bytes] = {}
 
         def packed(found: re.Match[str]) -> str:
-            file = f"{found['side']}.dtd"
-            files[file] = read_bytes(mapping.parent / found["file"])
+            graph = (loaded.source if found["side"] == "source" else loaded.target).graph
+            content = packed_schema(mapping.parent / found["file"], graph)
+            file = f"{found['side']}.{'graph' if content.startswith(b'{') else 'dtd'}"
+            files[file] = content
             return found["before"] + file
 
         kept = f"mapping{mapping.suffix}"
