@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from random import Random
 from typing import Final
 
@@ -139,7 +140,8 @@ class CaseMaker:
     def _vocabulary(self, instances: Sequence[Instance], numbers: bool, random: Random) -> Vocabulary:
         made = list(dict.fromkeys(value for instance in instances for value in _values(instance.document)))
         values = [value for some in (made, self.given_values) for value in random.sample(some, min(6, len(some)))]
-        numeric = frozenset(_free_leaves(self.whole.source)) if numbers else frozenset()
+        known = {source for source, _ in self.pairs if _is_free(self.whole.source, source)} if numbers else set()
+        numeric = frozenset(known)
         sources = {target: {source for source, other in self.pairs if other == target} for _, target in self.pairs}
         numeric_there = frozenset(target for target, found in sources.items() if found <= numeric)
         keys = self.mapping.source_keys
@@ -185,16 +187,23 @@ def _values(document: Document) -> Iterator[str]:
         yield from map(str, element.attrib.values())
 
 
-def _free_leaves(tree: SchemaTree) -> Iterator[Path]:
-    """The leaves whose values a random document takes from its pool."""
-    for path in tree.walk():
-        if path and tree.is_leaf(path):
-            attribute = tree.attribute(path) if path[-1].startswith("@") else None
-            if attribute is None or (attribute.type is AttributeType.CDATA and not attribute.fixed):
-                yield path
+MOST_LOOKED_AT: Final = 10_000
+"""How many nodes of a schema are looked at to see which names stand for numbers."""
+
+
+def _is_free(tree: SchemaTree, path: Path) -> bool:
+    """Whether a node is a leaf whose values a random document takes from its pool."""
+    if not path or path not in tree or not tree.is_leaf(path):
+        return False
+    attribute = tree.attribute(path) if path[-1].startswith("@") else None
+    return attribute is None or (attribute.type is AttributeType.CDATA and not attribute.fixed)
 
 
 def _surely(tree: SchemaTree, numeric: frozenset[Path]) -> frozenset[Path]:
-    """The leaves whose name stands for numbers wherever it stands: a step may reach any of that name."""
-    others = {path[-1] for path in tree.walk() if path and tree.is_leaf(path) and path not in numeric}
+    """The leaves whose name stands for numbers wherever it stands: a step may reach any of that name. None of a tree
+    that is too large to be looked through."""
+    paths = list(islice(tree.walk(), MOST_LOOKED_AT))
+    if len(paths) == MOST_LOOKED_AT:
+        return frozenset()
+    others = {path[-1] for path in paths if path and tree.is_leaf(path) and path not in numeric}
     return frozenset(path for path in numeric if path[-1] not in others)

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import Final
 
-from heptox.errors import HeptoxError
+from heptox.errors import HeptoxError, SchemaError
 from heptox.mapping import ArrowsText, Examination, Mapping, exchange, path_text
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Path, SchemaTree, idref_paths, validity_faults
@@ -74,12 +74,23 @@ def returning(mapping: Mapping) -> Leaves:
 
 
 def all_leaves(mapping: Mapping) -> Leaves:
-    """All leaves of the source, the tags of its boxes, and what is copied whole."""
+    """All leaves of the source, the tags of its boxes, and what is copied whole; of a schema whose tree is too large to
+    be unfolded, the leaves right below nodes that the mapping speaks of."""
     copied = returning(mapping).copied
     tree = mapping.source
-    values = {path for path in tree.walk() if path and tree.is_leaf(path)} | {(*box.path, TAG) for box in tree.boxes}
+    values = {path for path in _looked_at(mapping) if path and tree.is_leaf(path)}
+    values |= {(*box.path, TAG) for box in tree.boxes}
     inside = {path for path in values if any(path[:length] in copied for length in range(len(path)))}
     return Leaves(frozenset(values - inside) | copied, copied)
+
+
+def _looked_at(mapping: Mapping) -> list[Path]:
+    tree = mapping.source
+    try:
+        return list(tree.walk())
+    except SchemaError:
+        named = {source[:length] for source, _ in mapping.carried() for length in range(len(source))}
+        return [child for path in sorted(named) if path in tree for child in tree.children(path)]
 
 
 def back_again(mapping: Mapping, instance: Instance) -> Document:
@@ -300,8 +311,21 @@ def ends_for(examined: Examination, law: Law, leaf: Path) -> Iterator[tuple[Path
         for own in mapping.target.own_leaves(there)
         if (*there, *own) not in taken and own
     ]
+    if len(free) > MOST_COMPARED:  # by the first letters, then: a large schema has as many as tens of thousands
+        own = _names(leaf)[:_FIRST]
+        free = [end for end in free if _names(end)[:_FIRST] == own][:MOST_COMPARED]
     for end in sorted(free, key=lambda end: -likeness(leaf, end)):
         yield (leaf, end) if law is Law.ALONG else (end, leaf)
+
+
+MOST_COMPARED: Final = 500
+"""How many leaves are compared with another by their names."""
+_FIRST: Final = 3
+
+
+def _names(path: Path) -> str:
+    """The local name of a node, and of the one above, as they are compared."""
+    return "/".join(split_name(step.removeprefix("@"))[1] for step in reversed(path[-2:])).lower()
 
 
 def likeness(one: Path, other: Path) -> float:
