@@ -43,21 +43,23 @@ _Kind = TypeVar("_Kind")
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write_graph(graph: SchemaGraph) -> str:
-    """The text of a schema graph, which :func:`parse_graph` reads; its file and its text are no part of it.
+def write_graph(graph: SchemaGraph, *, documentation: bool = True) -> str:
+    """The text of a schema graph, which :func:`parse_graph` reads; its file and its text are no part of it, and its
+    ``documentation`` need not be.
 
     >>> graph = SchemaGraph("a", {"a": Element("a", text=True)})
     >>> parse_graph(write_graph(graph)) == graph
     True
     """
-    return json.dumps(_Writer(graph).value(), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return json.dumps(_Writer(graph, documentation).value(), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 class _Writer:
     """Makes a value of a graph."""
 
-    def __init__(self, graph: SchemaGraph) -> None:
+    def __init__(self, graph: SchemaGraph, documentation: bool) -> None:
         self._graph = graph
+        self._documentation = documentation
         self._namespaces: dict[str, int] = {}
 
     def value(self) -> dict[str, object]:
@@ -92,7 +94,7 @@ class _Writer:
             "content": None if element.content is None else self.particle(element.content),
             "valueType": element.value_type.value,
             "values": list(element.values),
-            "documentation": element.documentation,
+            "documentation": element.documentation if self._documentation else "",
         }
         return {"name": self.name(element.name), **_without_defaults(found)}
 
@@ -104,7 +106,7 @@ class _Writer:
             "values": list(attribute.values),
             "fixed": attribute.fixed,
             "valueType": attribute.value_type.value,
-            "documentation": attribute.documentation,
+            "documentation": attribute.documentation if self._documentation else "",
         }
         return {
             "name": self.name(attribute.name),

@@ -18,7 +18,7 @@ from heptox.errors import SchemaError
 from heptox.schema.dtd import parse_dtd, read_dtd, read_dtd_roots
 from heptox.schema.graph_text import VERSION, is_graph_text, parse_graph, write_graph
 from heptox.schema.model import SchemaGraph
-from heptox.schema.roots import chosen_root, global_candidates
+from heptox.schema.roots import chosen_root, global_candidates, rooted
 from heptox.xml import STANDARD_INPUT, decode_dtd, file_name, read_bytes
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def read_schema(
     input). The root may be an expanded name, a name with a prefix of the schema, or a local name that is unique. The
     ``catalogues`` are for DTDs.
 
-    What was read of an XSD is kept in the user's cache folder, as long as its files are the same.
+    The graph of an XSD has what can stand below its root. What was read of it is kept in the user's cache folder, as
+    long as its files are the same.
 
     Raises :class:`InputError` when the file cannot be read, and :class:`SchemaError` as :func:`read_dtd`,
     :func:`parse_graph` and, for an XSD: HX2005 root missing or not the only candidate, HX2030 malformed, HX2031 a file
@@ -52,7 +53,8 @@ def read_schema(
     text = _decoded(data)
     if is_xsd(text):
         graph, namespace = _read_xsd(path, data)
-        return replace(graph, root=chosen_root(graph, root, global_candidates(graph, namespace)))
+        found = rooted(graph, chosen_root(graph, root, global_candidates(graph, namespace)))
+        return replace(found, text=write_graph(found, documentation=False))
     if is_graph_text(text):
         return parse_schema(text, root, name)
     if path == STANDARD_INPUT:
@@ -81,7 +83,7 @@ class _Rooted(Mapping[str, SchemaGraph]):
     def __getitem__(self, root: str) -> SchemaGraph:
         if root not in self._roots:
             raise KeyError(root)
-        return replace(self._graph, root=root)
+        return rooted(self._graph, root)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._roots)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from heptox.errors import Fault, SchemaError, near_names
 from heptox.schema.model import SchemaGraph
@@ -55,3 +56,27 @@ def global_candidates(graph: SchemaGraph, namespace: str) -> list[str]:
         if len(globals_) == 1:
             return globals_
     return []
+
+
+def rooted(graph: SchemaGraph, root: str) -> SchemaGraph:
+    """The graph with a root, without what cannot stand below it, and without its text.
+
+    >>> graph = SchemaGraph("a", {"a": Element("a"), "b": Element("b")})
+    >>> list(rooted(graph, "b").elements)
+    ['b']
+    """
+    reached = {root}
+    waiting = [root]
+    while waiting:
+        new = {child.key for child in graph.elements[waiting.pop()].children} - reached
+        reached |= new
+        waiting += new
+    return replace(
+        graph,
+        root=root,
+        roots=(root,),
+        elements={key: element for key, element in graph.elements.items() if key in reached},
+        keys=tuple(key for key in graph.keys if key.element in reached),
+        references=tuple(reference for reference in graph.references if reference.element in reached),
+        text=None,
+    )

@@ -18,6 +18,7 @@ from heptox.schema import (
     by_name,
     parse_graph,
     read_schema,
+    read_schema_roots,
     write_graph,
 )
 from tests.support.shared import DATA, reads_shared
@@ -257,9 +258,11 @@ def test_declarations_of_one_name_and_type_share_an_element_type_and_others_do_n
 
 
 def test_a_global_element_is_called_by_its_name(tmp_path: Path) -> None:
-    graph = local(tmp_path, SEVERAL + '<xs:element name="n" type="xs:date"/>', "a")
+    local(tmp_path, SEVERAL + '<xs:element name="n" type="xs:date"/>', "a")
+    graph = read_schema_roots(tmp_path / "a.xsd")["n"]
+    assert list(graph.elements) == ["n"]
     assert graph.elements["n"].value_type is ValueType.DATE
-    assert {"n", "n of a", "n of O"} <= graph.elements.keys()
+    assert {"n of a", "n of O"} <= read_schema(tmp_path / "a.xsd", "a").elements.keys()
 
 
 def test_identity_constraints_are_keys_and_references(tmp_path: Path) -> None:
@@ -338,6 +341,7 @@ def test_xsd_1_1_is_read_as_such(tmp_path: Path) -> None:
         "a",
     )
     assert children(graph, "a") == ["b+", "c1"]
+    graph = read_schema_roots(tmp_path / "a.xsd")["d"]
     assert attributes(graph, "d") == ["x?", "y?", f"{XSI}type?"]
 
 
@@ -426,7 +430,7 @@ def test_other_files_are_refused(tmp_path: Path, location: str, said: str) -> No
 def test_the_file_of_an_address_is_read_beside_the_schema(tmp_path: Path) -> None:
     xsd(tmp_path / "o.xsd", '<xs:element name="o" type="xs:string"/>', namespace="urn:o")
     text = '<xs:import namespace="urn:o" schemaLocation="http://example.org/some/o.xsd"/>' + ELEMENT
-    assert "{urn:o}o" in read_schema(xsd(tmp_path / "a.xsd", text)).elements
+    assert "{urn:o}o" in read_schema_roots(xsd(tmp_path / "a.xsd", text))
 
 
 def test_the_namespace_of_xml_lang_is_known_without_a_file(tmp_path: Path) -> None:
@@ -555,6 +559,6 @@ def test_local_types_of_cii_are_told_apart() -> None:
 def test_recursive_ubl_is_a_graph_that_is_unfolded_on_demand() -> None:
     graph = read_schema(DATA / "invoices/ubl/maindoc/UBL-Invoice-2.1.xsd")
     tree = SchemaTree(graph)
-    assert len(graph.elements) > 1500 and graph.prefixes.step(graph.root) == "Invoice"
+    assert len(graph.elements) > 800 and graph.prefixes.step(graph.root) == "Invoice"
     line = next(path for path in tree.children(()) if path[0].endswith("}InvoiceLine"))
     assert tree.edge(line) is Cardinality.SOME and tree.is_recursive(line)
