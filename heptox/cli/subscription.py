@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
@@ -13,7 +13,7 @@ import typer
 from heptox.cli.announcing import lacking, print_announced
 from heptox.cli.answers import console, print_table
 from heptox.cli.choosing import PeerOption, chosen_peer
-from heptox.cli.inputs import STANDARD_INPUT, Json, subscription_lines
+from heptox.cli.inputs import STANDARD_INPUT, Json, Namespace, bound_prefixes, subscription_lines
 from heptox.cli.output import (
     ExitCode,
     json_line,
@@ -82,6 +82,7 @@ def add(
             "and its answers on each document are delivered."
         ),
     ] = _STANDARD.deliver,
+    namespace: Namespace = None,
     peer: PeerOption = None,
     json: Json = False,
 ) -> None:
@@ -93,8 +94,12 @@ def add(
 
     With --words own it is in the words of the peer's own schema. For each publisher it is translated along the mappings
     that the peers on the way have agreed on; where there is no way, or something is lost on it, that is told.
+
+    Prefixes are those of the peer's schema, those that --namespace binds, and those that lines of FILE such as
+    declare namespace p = "urn:p"; declare before the XPaths.
     """
     path = chosen_peer(peer)
+    prefixes = bound_prefixes(namespace)
     if file is None:
         if name is None or xpath is None or prefix is not None or skip_bad:
             raise typer.BadParameter("give NAME XPATH, or --file FILE with its options")
@@ -105,7 +110,10 @@ def add(
     elif file == STANDARD_INPUT and prefix is None:
         raise InputError(Fault("HX1001", "has no name", file=file_name(file), hint="give --prefix"))
     else:
-        wanted = tuple(_lines(file, Path(file).stem if prefix is None else prefix))
+        declared, lines = subscription_lines(file)
+        prefixes = prefixes.with_more(dict(declared.bound))
+        before = Path(file).stem if prefix is None else prefix
+        wanted = tuple(SubscriptionEntry(name=f"{before}-{number}", xpath=line, line=number) for number, line in lines)
     request = SubscriptionsRequest(
         subscriptions=wanted,
         file=None if file is None else file_name(file),
@@ -115,6 +123,7 @@ def add(
         words=words,
         deliver=deliver,
         skipping=skip_bad,
+        **({"namespaces": dict(prefixes.bound)} if prefixes else {}),
     )
     with subscriptions_at(path) as subscriptions:
         added = subscriptions.subscribe(request)
@@ -305,11 +314,6 @@ def dlq(
 
 
 # -- what the commands share -----------------------------------------------------------------------------------------
-
-
-def _lines(file: str, prefix: str) -> Iterator[SubscriptionEntry]:
-    for number, line in subscription_lines(file):
-        yield SubscriptionEntry(name=f"{prefix}-{number}", xpath=line, line=number)
 
 
 def _print_added(added: SubscriptionsAdded, name: str | None, json: bool) -> None:

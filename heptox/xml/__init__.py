@@ -25,8 +25,12 @@ from heptox.xml.namespaces import (
     XSI_NAMESPACE,
     Prefixes,
     UnboundPrefixError,
+    escaped_namespace,
     expanded_name,
+    path_steps,
+    path_text,
     split_name,
+    unescaped_namespace,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     )
     from heptox.xml.pieces import PIECE, LiteralSource, Outline, Piece, PieceReader, PieceTooLargeError
     from heptox.xml.prolog import MOST_PROLOG, identifying_attributes, root_prefixes
+    from heptox.xml.scopes import NamespaceError, NamespaceScopes
     from heptox.xml.trees import (
         MOST_ATTRIBUTES,
         PARSING,
@@ -83,6 +88,8 @@ __all__ = [
     "XSI_NAMESPACE",
     "Document",
     "LiteralSource",
+    "NamespaceError",
+    "NamespaceScopes",
     "Outline",
     "Piece",
     "PieceReader",
@@ -98,6 +105,7 @@ __all__ = [
     "decode_text",
     "end_of_last_element",
     "escaped_name",
+    "escaped_namespace",
     "escaped_text",
     "escaped_value",
     "expanded_name",
@@ -106,6 +114,8 @@ __all__ = [
     "line_of",
     "name_spellings",
     "parse_document",
+    "path_steps",
+    "path_text",
     "read_bytes",
     "read_document",
     "read_dtd_text",
@@ -115,6 +125,7 @@ __all__ = [
     "start_tag",
     "tags_of",
     "unescaped_name",
+    "unescaped_namespace",
     "unreadable",
     "write_between",
     "write_document",
@@ -137,6 +148,7 @@ __getattr__ = later(
         ),
         "pieces": ("PIECE", "LiteralSource", "Outline", "Piece", "PieceReader", "PieceTooLargeError"),
         "prolog": ("MOST_PROLOG", "identifying_attributes", "root_prefixes"),
+        "scopes": ("NamespaceError", "NamespaceScopes"),
         "trees": (
             "MOST_ATTRIBUTES",
             "PARSING",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from heptox.errors import DisseminationError, Fault, GrammarError, SchemaError
-from heptox.grammar import Expression, lower, may_be_tag, near_name, parse_subscription, unknown_steps
+from heptox.grammar import Expression, NameTable, lower, may_be_tag, near_name, parse_subscription, unknown_steps
 from heptox.matching import Delivery, SubscriptionRequest, Words, parse_followed
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, TEXT, PatternNode, TreePattern
 from heptox.rewriting import translate_subscription
@@ -29,6 +29,7 @@ class OwnSchema:
 
     def __init__(self, schema: SchemaGraph) -> None:
         self._schema = schema
+        self._names = NameTable.of(schema)
         self._attributes = {one.name for element in schema.elements.values() for one in element.attributes}
         try:
             self._overlaps: Overlaps | None = Overlaps(advertised(schema))
@@ -70,7 +71,7 @@ class OwnSchema:
 
     def _faults_of_query(self, one: SubscriptionRequest, worded: Sequence[SchemaTree]) -> Iterator[Fault]:
         try:
-            expression = parse_followed(one.text, one.file, one.line)
+            expression = parse_followed(one.text, one.file, one.line, self._names)
         except GrammarError:  # which is reported where it is added
             return
         trees = (SchemaTree(self._schema), *worded)

@@ -16,6 +16,7 @@ from heptox import matching
 from heptox.checks import Check, no_check
 from heptox.errors import DisseminationError, Fault, HeptoxError, PeerError, TranslationError
 from heptox.feed import TEXT_LIMIT, Wording
+from heptox.grammar import NameTable
 from heptox.mapping import exchange
 from heptox.matching import Delivery, Followed, FollowedAnswers, ask_document, of_one_document, parse_followed
 from heptox.pattern import TreePattern
@@ -158,7 +159,8 @@ def _rendering(chain: Chain, one: OwnSubscription, check: Check) -> Rendering:
 def _translated(chain: Chain, one: OwnSubscription, check: Check) -> TranslatedQuery:
     if one.deliver is not Delivery.ANSWERS:
         return translate_subscription(chain.hops, one.text, check)
-    query = parse_followed(one.text)
+    names = NameTable.of(chain.hops[0].start if chain.hops else chain.schema)
+    query = parse_followed(one.text, names=names)
     return translate_query(chain.hops, query, check) if chain.hops else untranslated_query(chain.schema, query, check)
 
 
