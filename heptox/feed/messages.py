@@ -99,9 +99,11 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The first message on a link, from each side: what it keeps for the other one."""
+    """The first message on a link, from each side: what it keeps for the other one, and whether it reads subscriptions
+    with names in namespaces."""
 
     budget: Budget = Budget()
+    namespaces: Annotated[bool, Default(False, written=False)] = False
 
 
 NO_MAPPING: Final = ""
