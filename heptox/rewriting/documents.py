@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from heptox.errors import DisseminationError, Fault, Position
+from heptox.pattern import printed_test
 from heptox.rewriting.operators import (
     Arrange,
     Dissolve,
@@ -76,7 +77,7 @@ class Rewriter:
     def rewrite_part(self, root: XmlElement, part: Part) -> None:
         """As :meth:`rewrite_in_place` for a part of a document."""
         if root.tag != self.program.source.root:
-            message = f"the root element is {root.tag}, not {self.program.source.root}"
+            message = f"the root element is {said(root)}, not {printed_test(self.program.source.root)}"
             raise DisseminationError(Fault("HX9103", message, part.position(root)))
         elements = _Elements(len(self._kinds), part, self._most_copies)
         elements.read(root, self._kinds[_ROOT])
@@ -168,7 +169,7 @@ class _Elements:
         """Raise :class:`DisseminationError` (HX9103), with the place of ``at``, where an element has an attribute of
         that name already."""
         if name in element.attrib:
-            message = f"an element {element.tag} has several values for its attribute {name}"
+            message = f"an element {said(element)} has several values for its attribute {printed_test(name)}"
             raise DisseminationError(Fault("HX9103", message, self.part.position(at)))
 
     def add(self, element: XmlElement, kind: int) -> None:
@@ -185,7 +186,7 @@ class _Elements:
             if (kind := self.kinds.get(old)) is not None:
                 self.add(new, kind)
         if self._copies < 0:
-            message = f"elements {element.tag} are copied into too many others"
+            message = f"elements {said(element)} are copied into too many others"
             raise DisseminationError(Fault("HX9105", message, self.part.position(element)))
         return made
 
@@ -196,6 +197,11 @@ class _Elements:
             self.of[kind] = [each for each in self.of[kind] if each not in gone]
         for element in removed:
             detach(element)
+
+
+def said(element: XmlElement) -> str:
+    """What messages call an element."""
+    return printed_test(str(element.tag))
 
 
 def detach(element: XmlElement) -> None:

@@ -36,6 +36,7 @@ from heptox.xml.namespaces import (
 if TYPE_CHECKING:
     from heptox.xml.beside import beside_content
     from heptox.xml.events import Readable, XmlReader, end_of_last_element
+    from heptox.xml.named_writing import NamedWriter, has_namespaces, write_named
     from heptox.xml.names import (
         EMPTY_PATTERN,
         ESCAPE_PATTERN,
@@ -88,6 +89,7 @@ __all__ = [
     "XSI_NAMESPACE",
     "Document",
     "LiteralSource",
+    "NamedWriter",
     "NamespaceError",
     "NamespaceScopes",
     "Outline",
@@ -110,6 +112,7 @@ __all__ = [
     "escaped_value",
     "expanded_name",
     "file_name",
+    "has_namespaces",
     "identifying_attributes",
     "line_of",
     "name_spellings",
@@ -130,6 +133,7 @@ __all__ = [
     "write_between",
     "write_document",
     "write_element",
+    "write_named",
 ]
 
 __getattr__ = later(
@@ -146,6 +150,7 @@ __getattr__ = later(
             "name_spellings",
             "unescaped_name",
         ),
+        "named_writing": ("NamedWriter", "has_namespaces", "write_named"),
         "pieces": ("PIECE", "LiteralSource", "Outline", "Piece", "PieceReader", "PieceTooLargeError"),
         "prolog": ("MOST_PROLOG", "identifying_attributes", "root_prefixes"),
         "scopes": ("NamespaceError", "NamespaceScopes"),

@@ -116,6 +116,7 @@ def declared_anyhow(root: etree._Element, random: Random) -> str:
 def _declared(element: etree._Element, scope: dict[str, str], random: Random) -> Iterator[str]:
     scope = dict(scope)
     declared: dict[str, str] = {}
+    used: set[str] = set()
 
     def bind(prefix: str, namespace: str) -> None:
         scope[prefix] = declared[prefix] = namespace
@@ -129,10 +130,12 @@ def _declared(element: etree._Element, scope: dict[str, str], random: Random) ->
             return local
         known = [one for one, uri in scope.items() if uri == namespace and (one or not attribute)]
         if not known:
-            free = [one for one in _PREFIXES if one not in declared and (one or not attribute)]
+            taken = {*declared, *used}
+            free = [one for one in (*_PREFIXES, "r", "s", "t") if one not in taken and (one or not attribute)]
             known = [random.choice(free) if namespace else ""]
             bind(known[0], namespace)
         prefix = random.choice(known)
+        used.add(prefix)
         return f"{prefix}:{local}" if prefix else local
 
     name = written(str(element.tag), attribute=False)

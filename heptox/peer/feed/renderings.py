@@ -34,7 +34,7 @@ from heptox.rewriting import (
 )
 from heptox.schema import SchemaGraph, as_declared, conform
 from heptox.translate import Direction, Hop
-from heptox.xml import Document, write_document
+from heptox.xml import Document, has_namespaces, write_document, write_named
 
 MOST_SECONDS: Final = 60.0
 """Seconds that the translation of one subscription may take: mappings come from strangers, and others wait."""
@@ -94,7 +94,8 @@ class Chain:
         document = conform(document, self.schema)
         for hop in reversed(self.hops):
             document = exchange(hop.to.answered_by(hop.mapping), document, check=of_one_document())
-        return write_document(document.root).encode()
+        root = document.root
+        return write_named(root) if has_namespaces(root) else write_document(root).encode()
 
 
 def chain_of(own: SchemaGraph, wording: Wording, files: Sequence[MappingFiles], check: Check = no_check) -> Chain:
