@@ -9,9 +9,8 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
-from heptox import grammar
 from heptox.errors import Fault, InputError, Position
-from heptox.xml import Prefixes, file_name, read_text
+from heptox.xml import NO_PREFIXES, Prefixes, file_name, read_text
 
 STANDARD_INPUT: Final = "-"
 _BLANKS: Final = " \t\r"
@@ -51,8 +50,12 @@ Namespace: TypeAlias = Annotated[
 
 def bound_prefixes(arguments: list[str] | None) -> Prefixes:
     """The prefixes that ``--namespace`` binds; raises :class:`typer.BadParameter`."""
+    if not arguments:
+        return NO_PREFIXES
+    from heptox import grammar  # which takes long to load
+
     try:
-        return Prefixes.of(dict(map(grammar.bound_prefix, arguments or ())))
+        return Prefixes.of(dict(map(grammar.bound_prefix, arguments)))
     except ValueError as error:
         raise typer.BadParameter(f"--namespace {error}") from None
 
@@ -103,6 +106,8 @@ def subscription_lines(file: str) -> tuple[Prefixes, Sequence[tuple[int, str]]]:
 
     Raises :class:`InputError` when it cannot be read, :class:`GrammarError` for a wrong declaration.
     """
+    from heptox import grammar  # which takes long to load
+
     text = read_text(file, errors="surrogateescape")
     lines = ((number, line.rstrip(_BLANKS)) for number, line in enumerate(text.split("\n"), 1))
     kept = [(number, line) for number, line in lines if line and not line.lstrip(_BLANKS).startswith("#")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
@@ -28,6 +28,7 @@ from heptox.errors import Fault, HeptoxError, InputError
 from heptox.matching import MOST_BACKLOG, MOST_BACKLOG_BYTES, Delivery, Options, Policy, SubscriptionRequest, Words
 from heptox.peer import (
     NotificationModel,
+    PeerFolder,
     SubscriptionEntry,
     SubscriptionModel,
     SubscriptionsAdded,
@@ -170,6 +171,7 @@ def list_all(peer: PeerOption = None, json: Json = False) -> None:
         if json:
             _print_lines(found)
             return
+        shown = _shown(path)
         columns = ("subscription", "last", "acknowledged", "backlog", "lag", "dead letters", "policy", "xpath")
         rows = (
             (
@@ -180,7 +182,7 @@ def list_all(peer: PeerOption = None, json: Json = False) -> None:
                 _lag(one),
                 str(one.dead_letters),
                 _policy(one),
-                on_one_line(one.xpath),
+                on_one_line(one.xpath) if one.deliver is Delivery.ANSWERS else shown(one.xpath),
             )
             for one in found
         )
@@ -193,12 +195,13 @@ def info(name: Name, peer: PeerOption = None, json: Json = False) -> None:
     Of its sequence numbers: the last one that was given, up to which it is acknowledged, up to which it was handed out,
     and from which on it can be replayed.
     """
-    with subscriptions_at(chosen_peer(peer)) as subscriptions:
+    path = chosen_peer(peer)
+    with subscriptions_at(path) as subscriptions:
         found = subscriptions.subscription(name)
     if json:
         print_json(found)
         return
-    _print_info(found)
+    _print_info(found, _shown(path))
 
 
 def ack(
@@ -331,8 +334,17 @@ def _print_added(added: SubscriptionsAdded, name: str | None, json: bool) -> Non
         print_note(f"{len(added.faults):,} left out")
 
 
-def _print_info(found: SubscriptionModel) -> None:
-    print_result(f"{found.name}: {on_one_line(found.xpath)}")
+def _shown(path: Path) -> Callable[[str], str]:
+    """How XPaths are shown: on one line, with the prefixes of the peer's schema."""
+    from heptox import grammar  # which takes long to load
+
+    prefixes = PeerFolder.open(path).schema().prefixes
+    return lambda xpath: on_one_line(grammar.with_prefixes(xpath, prefixes))
+
+
+def _print_info(found: SubscriptionModel, shown: Callable[[str], str]) -> None:
+    xpath = on_one_line(found.xpath) if found.deliver is Delivery.ANSWERS else shown(found.xpath)
+    print_result(f"{found.name}: {xpath}")
     print_result(f"added {found.added}, number {found.number}")
     print_result(
         f"last {found.last}, acknowledged {found.acknowledged}, handed out {found.delivered}, kept from {found.first}"
