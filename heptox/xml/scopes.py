@@ -25,7 +25,7 @@ class NamespaceScopes:
     def __init__(self) -> None:
         self.is_empty = True
         """Whether nothing is declared: a name without a colon stands for itself."""
-        self._bound: list[tuple[int, dict[str, str]]] = [(0, {"xml": XML_NAMESPACE, "": ""})]
+        self._bound: dict[str, list[str]] = {"xml": [XML_NAMESPACE], "": [""]}  # of each prefix what it was, and is
         self._declared: list[tuple[int, list[str]]] = []
 
     def start(self, depth: int, name: str, attributes: Sequence[str]) -> tuple[str, list[str]]:
@@ -41,28 +41,30 @@ class NamespaceScopes:
         found = [self._expanded(one, "") if ":" in one else one for one in names]
         if len(set(found)) < len(found):
             raise NamespaceError("HX1002", f"two attributes of the element {name} have the same name")
-        return self._expanded(name, self._bound[-1][1][""]), found
+        return self._expanded(name, self._bound[""][-1]), found
 
     def end(self, depth: int) -> None:
         """The end of the element at a depth."""
-        if self._bound[-1][0] == depth:
-            self._bound.pop()
-            self._declared.pop()
-            self.is_empty = len(self._bound) == 1
+        if self._declared and self._declared[-1][0] == depth:
+            _, attributes = self._declared.pop()
+            for one in attributes[::2]:
+                prefix = one[6:]
+                self._bound[prefix].pop()
+                if not self._bound[prefix]:
+                    del self._bound[prefix]
+            self.is_empty = not self._declared
 
     def declared_at(self, depth: int) -> list[str]:
         """What the element at a depth declares, as attributes: name, value, name, value and so on."""
-        return next((found for at, found in self._declared if at == depth), [])
+        return next((found for at, found in reversed(self._declared) if at == depth), [])
 
     def _declare(self, depth: int, declared: Iterable[str], attributes: Sequence[str]) -> None:
         values = dict(zip(attributes[::2], attributes[1::2], strict=True))
-        scope = dict(self._bound[-1][1])
         for one in declared:
             prefix, namespace = one[6:], values[one]
             if not _may_be_bound(prefix, namespace):
                 raise NamespaceError("HX1002", f"{one} cannot declare the namespace {namespace!r}")
-            scope[prefix] = namespace
-        self._bound.append((depth, scope))
+            self._bound.setdefault(prefix, []).append(namespace)
         self._declared.append((depth, [part for one in declared for part in (one, values[one])]))
         self.is_empty = False
 
@@ -70,12 +72,12 @@ class NamespaceScopes:
         prefix, colon, local = name.partition(":")
         if not colon:
             return expanded_name(default, name)
-        namespace = self._bound[-1][1].get(prefix)
+        bound = self._bound.get(prefix)
         if not prefix or not local or ":" in local:
             raise NamespaceError("HX1002", f"{name} is no name")
-        if namespace is None:
+        if bound is None:
             raise NamespaceError("HX1007", f"the prefix {prefix} is not bound")
-        return expanded_name(namespace, local)
+        return expanded_name(bound[-1], local)
 
 
 def _may_be_bound(prefix: str, namespace: str) -> bool:

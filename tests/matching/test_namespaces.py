@@ -14,8 +14,9 @@ from heptox.errors import GrammarError
 from heptox.grammar import parse_subscription, with_prefixes, without_prefixes
 from heptox.grammar.subscription import parse_by_grammar
 from heptox.grammar.subscription_scanner import scan_subscription
-from heptox.matching import PLANS
-from heptox.xml import Document, Prefixes, parse_document, write_element
+from heptox.matching import PLANS, TagPaths, branches
+from heptox.matching.relations import read_linear_path
+from heptox.xml import Document, Prefixes, parse_document, path_steps, write_element
 from tests.support.matching.conditions import Condition, comparisons, printed
 from tests.support.matching.embedding import document_node, matches
 from tests.support.matching.engines import ENGINES, Numbered
@@ -142,3 +143,18 @@ def test_cases_are_of_all_kinds() -> None:
     assert sum(one.counts["lxml"] for one in found) > 300
     assert sum("Q{" in text for one in found for text in one.texts) > 20
     assert sum(":" in text and "Q{" not in text for one in found for text in one.texts) > 20
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_linear_paths_and_tag_paths_are_read_as_they_are_written(seed: int) -> None:
+    found = case(seed)
+    for one in numbered(found):
+        for pattern in one.patterns:
+            for branch in branches(pattern):
+                assert read_linear_path(str(branch.path)) == branch.path
+    paths = TagPaths()
+    for document in found.documents:
+        for element in document.root.iter():
+            labels = [str(each.tag) for each in (*reversed([*element.iterancestors()]), element)]
+            for more in ([], *([f"@{name!s}"] for name in element.attrib)):
+                assert path_steps(paths.text(paths.add([*labels, *more]))[1:]) == [*labels, *more]
