@@ -15,6 +15,9 @@ from typing import Final
 XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
 XSI_NAMESPACE: Final = "http://www.w3.org/2001/XMLSchema-instance"
 
+MOST_NAMESPACE: Final = 4000
+"""Characters of a namespace at most: each name in it is as long."""
+
 _DECORATIONS: Final = ("//", "@")
 """What the steps of paths may begin with."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from heptox.errors import Fault, InputError, Position
-from heptox.xml.namespaces import XML_NAMESPACE, expanded_name
+from heptox.xml.namespaces import MOST_NAMESPACE, XML_NAMESPACE, expanded_name
 
 _DECLARES: Final = "xmlns"
 _XMLNS_NAMESPACE: Final = "http://www.w3.org/2000/xmlns/"
@@ -64,6 +64,8 @@ class NamespaceScopes:
             prefix, namespace = one[6:], values[one]
             if not _may_be_bound(prefix, namespace):
                 raise NamespaceError("HX1002", f"{one} cannot declare the namespace {namespace!r}")
+            if len(namespace) > MOST_NAMESPACE:
+                raise NamespaceError("HX1006", f"a namespace has more than {MOST_NAMESPACE:,} characters")
             self._bound.setdefault(prefix, []).append(namespace)
         self._declared.append((depth, [part for one in declared for part in (one, values[one])]))
         self.is_empty = False
