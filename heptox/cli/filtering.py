@@ -17,7 +17,7 @@ from typing import Annotated, BinaryIO, Final
 import typer
 
 from heptox import cluster
-from heptox.cli.inputs import STANDARD_INPUT, CatalogueFiles, Json
+from heptox.cli.inputs import STANDARD_INPUT, CatalogueFiles, Json, Namespace, bound_prefixes
 from heptox.cli.output import ExitCode, print_error, print_json, print_note, print_result
 from heptox.cli.progress import progress_bar
 from heptox.cli.signals import ended_by_signals
@@ -41,11 +41,11 @@ from heptox.filtering import (
     Version,
     choose,
     draw_scheme,
-    read_filter_lines,
+    read_filter_file,
     sample_sizes,
 )
-from heptox.schema import read_dtd
-from heptox.xml import file_name, unreadable
+from heptox.schema import read_schema
+from heptox.xml import Prefixes, file_name, unreadable
 
 AUTO: Final = "auto"
 MOST_CHUNKS_ASKED: Final = 1000
@@ -63,7 +63,9 @@ def filter_documents(
         str,
         typer.Option("--filters", metavar="FILE", help="One XPath a line, or SUBSCRIBER [PRIORITY] XPATH with tabs."),
     ],
-    schema: Annotated[str, typer.Option("--schema", metavar="FILE.dtd", help="The schema of the documents.")],
+    schema: Annotated[
+        str, typer.Option("--schema", metavar="FILE", help="The schema of the documents: a DTD or an XSD.")
+    ],
     out: Annotated[str, typer.Option("--out", metavar="FOLDER", help="Gets SUBSCRIBER.xml for each; made, or empty.")],
     documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="The documents; one can be -, stdin.")],
     root: Annotated[str | None, typer.Option(metavar="NAME", help="The root element type.")] = None,
@@ -88,6 +90,7 @@ def filter_documents(
     most_held: Annotated[
         int, typer.Option("--most-held", metavar="BYTES", min=1 << 16, help="How much of a document is held at a time.")
     ] = MOST_HELD,
+    namespace: Namespace = None,
     json: Json = False,
 ) -> None:
     """Filter documents by many XPaths at once, and write what each of them selects.
@@ -97,8 +100,10 @@ def filter_documents(
     printed for each subscriber: NAME, tab, number of results, tab, file.
 
     Documents are cut into chunks, so that each filter runs on a small part; the results are those of the filters on the
-    whole documents, in document order. Filters that select nothing in any document of the schema are told. A document
-    with elements where the schema has none is told, too, and filtered exactly all the same.
+    whole documents, in document order. Before the filters the file may have lines such as
+    declare namespace p = "urn:p"; that say what prefixes stand for, as --namespace does. Filters that select nothing in
+    any document of the schema are told. A document with elements where the schema has none is told, too, and filtered
+    exactly all the same.
     """
     if documents.count(STANDARD_INPUT) + (filters == STANDARD_INPUT) + (schema == STANDARD_INPUT) > 1:
         raise typer.BadParameter("standard input can be read only once")
@@ -106,8 +111,8 @@ def filter_documents(
         raise typer.BadParameter("--master filters on Spark, and --processes on this machine")
     degrees = _degrees(chunks)
     faults = _Faults(skip_bad)
-    filter_set = FilterSet(read_dtd(schema, root, catalogues or ()), Version(xpath.value))
-    lines = _added(filter_set, filters, faults)
+    filter_set = FilterSet(read_schema(schema, root, catalogues or ()), Version(xpath.value))
+    lines = _added(filter_set, filters, bound_prefixes(namespace), faults)
     faults.report()
     if not lines:
         raise InputError(Fault("HX9202", "there is no filter in it", file=file_name(filters)))
@@ -178,13 +183,16 @@ def _line(fault: Fault) -> int:
 # -- filters ------------------------------------------------------------------------------------------------------
 
 
-def _added(filters: FilterSet, path: str, faults: _Faults) -> list[FilterLine]:
-    lines, wrong = read_filter_lines(path)
-    faults.add(wrong)
+def _added(filters: FilterSet, path: str, prefixes: Prefixes, faults: _Faults) -> list[FilterLine]:
+    found = read_filter_file(path)
+    faults.add(found.faults)
+    prefixes = filters.graph.prefixes.with_more(dict(prefixes.bound)).with_more(dict(found.prefixes.bound))
     added = []
-    for line in lines:
+    for line in found.lines:
         try:
-            cleaned = filters.add(line.number, line.text, priority=line.priority, position=line.position)
+            cleaned = filters.add(
+                line.number, line.text, priority=line.priority, position=line.position, prefixes=prefixes
+            )
         except HeptoxError as error:
             faults.add(error.faults)
             continue

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
 import typer
 
 from heptox.errors import Fault, InputError, Position
-from heptox.xml import file_name, read_text
+from heptox.xml import NO_PREFIXES, Prefixes, file_name, read_text
 
 STANDARD_INPUT: Final = "-"
 _BLANKS: Final = " \t\r"
@@ -45,6 +46,29 @@ CatalogueFiles: TypeAlias = Annotated[
 
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 """The option ``--json``."""
+
+
+Namespace: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PREFIX=URI",
+        show_default=False,
+        help="What a prefix of the XPaths stands for; =URI: the namespace of elements without one.",
+    ),
+]
+"""The option ``--namespace`` of commands that take XPaths; :func:`bound_prefixes` reads it."""
+
+
+def bound_prefixes(arguments: list[str] | None) -> Prefixes:
+    """The prefixes that ``--namespace`` binds; raises :class:`typer.BadParameter`."""
+    if not arguments:
+        return NO_PREFIXES
+    from heptox import grammar  # which takes long to load
+
+    try:
+        return Prefixes.of(dict(map(grammar.bound_prefix, arguments)))
+    except ValueError as error:
+        raise typer.BadParameter(f"--namespace {error}") from None
 
 
 def document_name(document: str, name: str | None) -> str:
@@ -86,15 +110,19 @@ def _bound_value(argument: str) -> tuple[str, str]:
     return found[1].removeprefix("$"), read_text(value[1:]) if value.startswith("@") else value
 
 
-def subscription_lines(file: str) -> list[tuple[int, str]]:
-    """The lines of a file of subscriptions, one XPath a line, with their numbers; empty lines and those that begin with
-    ``#`` are left out. Lone surrogates stand for what is not UTF-8, so that each such line can be reported by itself.
+def subscription_lines(file: str) -> tuple[Prefixes, Sequence[tuple[int, str]]]:
+    """The prefixes that a file of subscriptions declares, and its other lines, one XPath a line, with their numbers;
+    empty lines and those that begin with ``#`` are left out. Lone surrogates stand for what is not UTF-8, so that each
+    such line can be reported by itself.
 
-    Raises :class:`InputError` when it cannot be read.
+    Raises :class:`InputError` when it cannot be read, :class:`GrammarError` for a wrong declaration.
     """
+    from heptox import grammar  # which takes long to load
+
     text = read_text(file, errors="surrogateescape")
     lines = ((number, line.rstrip(_BLANKS)) for number, line in enumerate(text.split("\n"), 1))
-    return [(number, line) for number, line in lines if line and not line.lstrip(_BLANKS).startswith("#")]
+    kept = [(number, line) for number, line in lines if line and not line.lstrip(_BLANKS).startswith("#")]
+    return grammar.declared_prefixes(kept, file_name(file))
 
 
 def check_line(line: str, file: str, number: int) -> None:

@@ -14,15 +14,15 @@ import typer
 
 # Not its names: numpy and DuckDB are loaded when they are asked for.
 from heptox import cluster, matching, rewriting
-from heptox.cli.inputs import STANDARD_INPUT, Json, check_line, subscription_lines
+from heptox.cli.inputs import STANDARD_INPUT, Json, Namespace, bound_prefixes, check_line, subscription_lines
 from heptox.cli.output import ExitCode, print_error, print_json, print_note, print_result
 from heptox.cli.signals import ended_by_signals
 from heptox.errors import Fault, HeptoxError, InputError, Position
-from heptox.grammar import parse_subscription
+from heptox.grammar import parse_subscription, without_prefixes
 from heptox.mapping import Mapping as SchemaMapping, load_mapping
 from heptox.pattern import TreePattern
 from heptox.schema import conform
-from heptox.xml import Document, file_name, parse_document, read_bytes
+from heptox.xml import Document, Prefixes, file_name, parse_document, read_bytes
 
 MOST_IN_MEMORY: Final = 2_000_000
 """From how many subscriptions on DuckDB matches them, which is not limited by memory: each takes 0.5 to 1 KB of it."""
@@ -125,6 +125,7 @@ def match(
             " or as they are read (iddr), or what costs least."
         ),
     ] = Way.AUTO,
+    namespace: Namespace = None,
     json: Json = False,
 ) -> None:
     """Match documents with the subscriptions of a file, without a peer.
@@ -132,9 +133,11 @@ def match(
     A line for each match: DOCUMENT, tab, line number. With --arrows the subscriptions are in other words than the
     documents: a document, which is to be valid, matches those that the exchanged document (heptox map apply) matches.
 
-    Empty lines of SUBSCRIPTIONS and those that begin with # are left out, but counted. Matches are in the order of the
-    documents as they are given, then by line number. Where a line or a document is wrong it is told with its place, and
-    nothing is printed, unless --skip-bad says to go on with the others. With --json such a document has null for lines.
+    Empty lines of SUBSCRIPTIONS and those that begin with # are left out, but counted; before the XPaths may be lines
+    such as declare namespace p = "urn:p"; that say what prefixes stand for, as --namespace does. Matches are in the
+    order of the documents as they are given, then by line number. Where a line or a document is wrong it is told with
+    its place, and nothing is printed, unless --skip-bad says to go on with the others. With --json such a document has
+    null for lines.
     """
     if [subscriptions, *documents].count(STANDARD_INPUT) > 1:
         raise typer.BadParameter("standard input can be read only once")
@@ -146,10 +149,14 @@ def match(
         raise typer.BadParameter(f"--arrows matches in memory, not by {plan.value}")
     times: dict[str, float] = {}
     faults = _Faults(skip_bad)
-    lines = _Lines(subscriptions, faults, counting=explain)
-    if arrows is not None:
+    prefixes = bound_prefixes(namespace)
+    mapping = None if arrows is None else load_mapping(arrows)
+    if mapping is not None:
+        prefixes = mapping.target.graph.prefixes.with_more(dict(prefixes.bound))
+    lines = _Lines(subscriptions, faults, prefixes, counting=explain)
+    if mapping is not None:
         read = _Documents(documents, faults)
-        found, reason = _in_words(lines, read, load_mapping(arrows), way, master, times)
+        found, reason = _in_words(lines, read, mapping, way, master, times)
         _finish(read, found, faults, [reason, str(lines)] if explain else [], times if explain else {}, json=json)
         return
     chosen, reason = _chosen(plan, len(lines)) if master is None else (Plan.UNROLLED, f"on Spark, {master}")
@@ -189,10 +196,11 @@ class _Lines:
     When ``counting``, says what their predicates were.
     """
 
-    def __init__(self, file: str, faults: _Faults, *, counting: bool) -> None:
+    def __init__(self, file: str, faults: _Faults, prefixes: Prefixes, *, counting: bool) -> None:
         self._file = file_name(file)
         self._faults = faults
-        self._lines = subscription_lines(file)
+        declared, self._lines = subscription_lines(file)
+        self._prefixes = prefixes.with_more(dict(declared.bound))
         self._counting = counting
         self._kinds: Counter[str] = Counter()
         self._branching = 0
@@ -205,12 +213,13 @@ class _Lines:
         return (line for line, _ in self.with_texts())
 
     def with_texts(self) -> Iterator[tuple[Line, str]]:
-        """The subscriptions as they were read, and as they are written."""
+        """The subscriptions as they were read, and as they are written, with names that need no prefixes."""
         for number, text in self._lines:
             patterns = None
             with self._faults.noted():
                 check_line(text, self._file, number)
-                patterns = parse_subscription(text, self._file, number)
+                patterns = parse_subscription(text, self._file, number, self._prefixes)
+                text = without_prefixes(text, self._prefixes, self._file, number)
             if patterns is not None:
                 self._read += 1
                 if self._counting:
@@ -283,7 +292,7 @@ class _Documents:
             found = None
             with self._faults.noted():
                 text = read_bytes(file)
-                found = parse_document(text, file_name(file)), text
+                found = parse_document(text, file_name(file), namespaces=True), text
             if found is not None:
                 self.places.append(place)
                 yield found

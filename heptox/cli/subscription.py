@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
@@ -13,7 +13,7 @@ import typer
 from heptox.cli.announcing import lacking, print_announced
 from heptox.cli.answers import console, print_table
 from heptox.cli.choosing import PeerOption, chosen_peer
-from heptox.cli.inputs import STANDARD_INPUT, Json, subscription_lines
+from heptox.cli.inputs import STANDARD_INPUT, Json, Namespace, bound_prefixes, subscription_lines
 from heptox.cli.output import (
     ExitCode,
     json_line,
@@ -28,6 +28,7 @@ from heptox.errors import Fault, HeptoxError, InputError
 from heptox.matching import MOST_BACKLOG, MOST_BACKLOG_BYTES, Delivery, Options, Policy, SubscriptionRequest, Words
 from heptox.peer import (
     NotificationModel,
+    PeerFolder,
     SubscriptionEntry,
     SubscriptionModel,
     SubscriptionsAdded,
@@ -82,6 +83,7 @@ def add(
             "and its answers on each document are delivered."
         ),
     ] = _STANDARD.deliver,
+    namespace: Namespace = None,
     peer: PeerOption = None,
     json: Json = False,
 ) -> None:
@@ -93,8 +95,12 @@ def add(
 
     With --words own it is in the words of the peer's own schema. For each publisher it is translated along the mappings
     that the peers on the way have agreed on; where there is no way, or something is lost on it, that is told.
+
+    Prefixes are those of the peer's schema, those that --namespace binds, and those that lines of FILE such as
+    declare namespace p = "urn:p"; declare before the XPaths.
     """
     path = chosen_peer(peer)
+    prefixes = bound_prefixes(namespace)
     if file is None:
         if name is None or xpath is None or prefix is not None or skip_bad:
             raise typer.BadParameter("give NAME XPATH, or --file FILE with its options")
@@ -105,7 +111,10 @@ def add(
     elif file == STANDARD_INPUT and prefix is None:
         raise InputError(Fault("HX1001", "has no name", file=file_name(file), hint="give --prefix"))
     else:
-        wanted = tuple(_lines(file, Path(file).stem if prefix is None else prefix))
+        declared, lines = subscription_lines(file)
+        prefixes = prefixes.with_more(dict(declared.bound))
+        before = Path(file).stem if prefix is None else prefix
+        wanted = tuple(SubscriptionEntry(name=f"{before}-{number}", xpath=line, line=number) for number, line in lines)
     request = SubscriptionsRequest(
         subscriptions=wanted,
         file=None if file is None else file_name(file),
@@ -115,6 +124,7 @@ def add(
         words=words,
         deliver=deliver,
         skipping=skip_bad,
+        **({"namespaces": dict(prefixes.bound)} if prefixes else {}),
     )
     with subscriptions_at(path) as subscriptions:
         added = subscriptions.subscribe(request)
@@ -161,6 +171,7 @@ def list_all(peer: PeerOption = None, json: Json = False) -> None:
         if json:
             _print_lines(found)
             return
+        shown = _shown(path)
         columns = ("subscription", "last", "acknowledged", "backlog", "lag", "dead letters", "policy", "xpath")
         rows = (
             (
@@ -171,7 +182,7 @@ def list_all(peer: PeerOption = None, json: Json = False) -> None:
                 _lag(one),
                 str(one.dead_letters),
                 _policy(one),
-                on_one_line(one.xpath),
+                on_one_line(one.xpath) if one.deliver is Delivery.ANSWERS else shown(one.xpath),
             )
             for one in found
         )
@@ -184,12 +195,13 @@ def info(name: Name, peer: PeerOption = None, json: Json = False) -> None:
     Of its sequence numbers: the last one that was given, up to which it is acknowledged, up to which it was handed out,
     and from which on it can be replayed.
     """
-    with subscriptions_at(chosen_peer(peer)) as subscriptions:
+    path = chosen_peer(peer)
+    with subscriptions_at(path) as subscriptions:
         found = subscriptions.subscription(name)
     if json:
         print_json(found)
         return
-    _print_info(found)
+    _print_info(found, _shown(path))
 
 
 def ack(
@@ -307,11 +319,6 @@ def dlq(
 # -- what the commands share -----------------------------------------------------------------------------------------
 
 
-def _lines(file: str, prefix: str) -> Iterator[SubscriptionEntry]:
-    for number, line in subscription_lines(file):
-        yield SubscriptionEntry(name=f"{prefix}-{number}", xpath=line, line=number)
-
-
 def _print_added(added: SubscriptionsAdded, name: str | None, json: bool) -> None:
     if json:
         print_json(added)
@@ -327,8 +334,17 @@ def _print_added(added: SubscriptionsAdded, name: str | None, json: bool) -> Non
         print_note(f"{len(added.faults):,} left out")
 
 
-def _print_info(found: SubscriptionModel) -> None:
-    print_result(f"{found.name}: {on_one_line(found.xpath)}")
+def _shown(path: Path) -> Callable[[str], str]:
+    """How XPaths are shown: on one line, with the prefixes of the peer's schema."""
+    from heptox import grammar  # which takes long to load
+
+    prefixes = PeerFolder.open(path).schema().prefixes
+    return lambda xpath: on_one_line(grammar.with_prefixes(xpath, prefixes))
+
+
+def _print_info(found: SubscriptionModel, shown: Callable[[str], str]) -> None:
+    xpath = on_one_line(found.xpath) if found.deliver is Delivery.ANSWERS else shown(found.xpath)
+    print_result(f"{found.name}: {xpath}")
     print_result(f"added {found.added}, number {found.number}")
     print_result(
         f"last {found.last}, acknowledged {found.acknowledged}, handed out {found.delivered}, kept from {found.first}"

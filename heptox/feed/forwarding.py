@@ -79,6 +79,9 @@ class Forwarding:
         overlaps: Mapping[str, Overlaps],
     ) -> None:
         self.budget = Budget()
+        self.reads_namespaces = False
+        """Whether the neighbour reads names in namespaces; else it refuses documents with such, and is not asked for
+        them."""
         self._neighbour = neighbour
         self._method = method
         self._overlaps = overlaps
@@ -194,7 +197,11 @@ class Forwarding:
             yield from self._send_change(Change(change.exposed, (*change.withdrawn, *covered)))
         if entry.number in self._subscribed:
             sent = self._subscribed[entry.number]
-            yield Subscribe(entry.number, entry.text, sent.hops, merged=entry.is_merger)
+            yield Subscribe(entry.number, self._told(entry), sent.hops, merged=entry.is_merger)
+
+    def _told(self, entry: Entry) -> str:
+        """The text of a subscription, as the neighbour reads it."""
+        return entry.text if self.reads_namespaces else entry.text_without_namespaces
 
     def _is_wanted(self, entry: Entry) -> bool:
         return self._support(entry) is not None
@@ -202,6 +209,8 @@ class Forwarding:
     def _support(self, entry: Entry) -> int | None:
         """How many hops away it is wanted, here or by those who get through here what it overlaps."""
         found = None
+        if not self._told(entry):
+            return None
         for digest, children in self._children.items():
             support = entry.support(children)
             if support is not None and (found is None or support < found) and entry.overlaps(digest, self._overlaps):
@@ -238,20 +247,23 @@ class Forwarding:
         budget = self.budget
         return (
             self.subscribed + len(more) <= budget.subscriptions
-            and self._text + sum(len(one.text) for one in more) <= budget.text
+            and self._text + sum(map(self._length, more)) <= budget.text
             and self._bytes + sum(one.bytes for one in more) <= budget.memory
         )
 
     def _count(self, one: Entry | Group, sign: int = 1) -> None:
-        self._text += sign * len(one.text)
+        self._text += sign * self._length(one)
         self._bytes += sign * one.bytes
+
+    def _length(self, one: Entry | Group) -> int:
+        return len(self._told(one) if isinstance(one, Entry) else one.text)
 
     def _subscribe(self, number: int) -> Subscribe:
         entry = self._members[number]
         sent = self._subscribed[number] = self._nearest((entry,)) or _SentSubscription(entry, MOST_SUPPORT)
         self._count(sent.entry)
         self._sent += 1
-        return Subscribe(number, sent.entry.text, sent.hops, merged=self._apart.get(number, False))
+        return Subscribe(number, self._told(sent.entry), sent.hops, merged=self._apart.get(number, False))
 
     def _send_again(self, entry: Entry) -> Iterator[Subscribe]:
         """Send other hops, where those that were sent hold no longer."""
@@ -259,7 +271,7 @@ class Forwarding:
             sent = self._nearest((entry,))
             if sent is not None:
                 self._subscribed[entry.number] = sent
-                yield Subscribe(entry.number, entry.text, sent.hops, merged=entry.is_merger)
+                yield Subscribe(entry.number, self._told(entry), sent.hops, merged=entry.is_merger)
 
     def _take_back(self, number: int) -> Iterator[Unsubscribe]:
         sent = self._subscribed.pop(number, None)
@@ -291,7 +303,7 @@ class Forwarding:
         if len(self._members) > self.budget.subscriptions // 2:
             return
         roots = (*self._index.roots, *self._apart)
-        if sum(len(self._members[number].text) for number in roots) > self.budget.text // 2:
+        if sum(self._length(self._members[number]) for number in roots) > self.budget.text // 2:
             return
         if sum(self._members[number].bytes for number in roots) > self.budget.memory // 2:
             return
@@ -306,7 +318,11 @@ class Forwarding:
         self.is_merged = True
         if self.everything or not self._method.merging:
             return
-        roots = [self._members[number] for number in self._index.roots]
+        roots = [
+            entry
+            for entry in map(self._members.__getitem__, self._index.roots)
+            if self._told(entry) == entry.text  # what is told in part stays apart
+        ]
         wanted = dict.fromkeys(groups(roots, self._advertisement(), self._method.most_imperfect))
         merged = frozenset[int]().union(*(group.numbers for group in wanted))
         new = [group for group in wanted if group not in self._mergers]

@@ -99,9 +99,11 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The first message on a link, from each side: what it keeps for the other one."""
+    """The first message on a link, from each side: what it keeps for the other one, and whether it reads subscriptions
+    with names in namespaces."""
 
     budget: Budget = Budget()
+    namespaces: Annotated[bool, Default(False, written=False)] = False
 
 
 NO_MAPPING: Final = ""
@@ -321,7 +323,7 @@ class FeedDocument:
         time."""
         if not self._parsed:
             try:
-                self._parsed.append(parse_document(self.data, self.name, most_nodes=MOST_NODES))
+                self._parsed.append(parse_document(self.data, self.name, most_nodes=MOST_NODES, namespaces=True))
             except InputError as error:
                 self._parsed.append(error)
         found = self._parsed[0]

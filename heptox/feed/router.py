@@ -197,7 +197,7 @@ class Router:
     def _hear(self, neighbour: PeerId, message: messages.Message, now: float) -> None:
         match message:
             case messages.Hello():
-                self._subscriptions.greet(neighbour, message.budget)
+                self._subscriptions.greet(neighbour, message)
             case messages.Announce():
                 self._run(self._routes.offer(neighbour, message, now))
             case messages.Withdraw():

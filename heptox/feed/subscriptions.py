@@ -17,7 +17,7 @@ from heptox.feed.events import Note, Send, Subscribed, Translate, Translated, Wa
 from heptox.feed.forwarding import Branch, Forwarding, Method
 from heptox.feed.holding import subscription_bytes
 from heptox.feed.links import AgreementError, Links
-from heptox.feed.messages import Announce, Budget, PeerId, Subscribe, Unsubscribe
+from heptox.feed.messages import Announce, Hello, PeerId, Subscribe, Unsubscribe
 from heptox.feed.own_words import OwnWords
 from heptox.feed.reports import NoSubscriptions, Outputs, TranslationChange
 from heptox.feed.routes import Routes
@@ -71,9 +71,10 @@ class Subscriptions:
         """There is a link to a neighbour."""
         self._forwarding[neighbour] = Forwarding(neighbour, self._method, self._advertisements)
 
-    def greet(self, neighbour: PeerId, budget: Budget) -> None:
-        """A neighbour has said what it keeps."""
-        self._forwarding[neighbour].budget = budget
+    def greet(self, neighbour: PeerId, hello: Hello) -> None:
+        """A neighbour has said what it keeps, and what it reads."""
+        self._forwarding[neighbour].budget = hello.budget
+        self._forwarding[neighbour].reads_namespaces = hello.namespaces
 
     def lose(self, neighbour: PeerId, now: float) -> Outputs:
         """There is a link no more; what is to be done about it once routes have changed."""

@@ -17,6 +17,7 @@ from heptox.feed.holding import subscription_bytes
 from heptox.feed.messages import ANYTHING, MOST_SUPPORT, Matched, PeerId
 from heptox.grammar import parse_subscription
 from heptox.matching import LinearPath, Matcher
+from heptox.pattern import PatternNode
 from heptox.routing import Overlaps, Patterns, linear_path
 from heptox.xml import Document
 
@@ -53,10 +54,13 @@ class Entry:
     plain: set[tuple[PeerId, int]] = field(default_factory=set)
     paths: tuple[LinearPath | None, ...] = field(init=False)
     bytes: int = field(init=False)
+    text_without_namespaces: str = field(init=False)
+    """As it is told to who reads no names in namespaces, nor documents with such; empty where nothing is left of it."""
 
     def __post_init__(self) -> None:
         self.paths = tuple(map(linear_path, self.patterns))
         self.bytes = subscription_bytes(self.patterns)
+        self.text_without_namespaces = self.text if "Q{" not in self.text else _without_namespaces(self)
 
     def overlaps(self, digest: str, overlaps: Mapping[str, Overlaps]) -> bool:
         """Whether it may match what is advertised under a digest; quicker for linear paths than for other patterns."""
@@ -101,6 +105,15 @@ def _patterns_or_faults(text: str) -> Patterns | GrammarError:
         return parse_subscription(text)
     except GrammarError as error:
         return GrammarError(error.faults)
+
+
+def _without_namespaces(entry: Entry) -> str:
+    kept = [pattern for pattern in entry.patterns if not any(map(_names_namespace, pattern.children))]
+    return entry.text if len(kept) == len(entry.patterns) else " or ".join(map(str, kept))
+
+
+def _names_namespace(node: PatternNode) -> bool:
+    return "{" in node.test or any(map(_names_namespace, node.children))
 
 
 class _Change(NamedTuple):

@@ -17,7 +17,7 @@ from heptox.filtering.cleaning import Branch, CleanedFilter, clean
 from heptox.filtering.cost import Estimate, choose, estimates, sample_sizes
 from heptox.filtering.drawing import draw_scheme
 from heptox.filtering.evaluation import Failure, evaluated_tree
-from heptox.filtering.filter_file import FilterLine, read_filter_lines
+from heptox.filtering.filter_file import FilterFile, FilterLine, read_filter_file
 from heptox.filtering.filtering import DocumentFilter, Evaluating, PlanEvaluator, SeekableSource
 from heptox.filtering.filters import FilteringPlan, FilterSet, Situation
 from heptox.filtering.fragments import Fragment, Kind
@@ -46,6 +46,7 @@ __all__ = [
     "Estimate",
     "Evaluating",
     "Failure",
+    "FilterFile",
     "FilterLine",
     "FilterSet",
     "FilteringPlan",
@@ -75,6 +76,6 @@ __all__ = [
     "estimates",
     "evaluated_tree",
     "read_filter",
-    "read_filter_lines",
+    "read_filter_file",
     "sample_sizes",
 ]

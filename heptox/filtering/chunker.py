@@ -15,7 +15,8 @@ from typing import Final
 
 from heptox.errors import DisseminationError, Fault
 from heptox.filtering.schema_steps import SchemaSteps, TagPath
-from heptox.xml import LiteralSource, Readable, XmlReader, start_tag
+from heptox.pattern import printed_test
+from heptox.xml import LiteralSource, NamespaceError, NamespaceScopes, Readable, XmlReader, start_tag
 
 MOST_HELD: Final = 1 << 28
 """How many bytes one chunk may have that cannot be cut, or one piece of those that can, unless the caller says
@@ -155,7 +156,7 @@ class Chunker:
         self._start = _State(None, _trie(projections), frozenset())
         self._quiet: dict[tuple[str, frozenset[int]], _State] = {}
         self.attributes: set[str] = set()
-        """The names of attributes that belong to no namespaces, as far as they were met."""
+        """The names of attributes without a prefix, as far as they were met."""
         self._uncut = [number for number, each in enumerate(self._projections) if not each.units]
 
     def read(self, source: Readable, file: str | None = None) -> Iterator[tuple[ChunkText, ...]]:
@@ -164,7 +165,7 @@ class Chunker:
         ``source`` can be read again from its beginning, if it has a method ``seek``; a document in another encoding
         than UTF-8, or with declarations, is read twice as far as its root.
 
-        Raises :class:`InputError` as :meth:`XmlReader.read`, or for a namespace, :class:`OutsideSchemaError`, and
+        Raises :class:`InputError` as :meth:`XmlReader.read`, :class:`OutsideSchemaError`, and
         :class:`DocumentTooLargeError` where a chunk or a piece becomes larger than may be.
         """
         try:
@@ -180,7 +181,6 @@ class Chunker:
 
     def after(self, state: _State, tag: str, reading: _Reading) -> _State:
         """The state of an element below one in another state."""
-        reading.refuse_namespace(tag)
         if self._schema is not None and not self._schema.allows(state.tag, tag):
             raise OutsideSchemaError(reading.outside(state.tag, tag))
         node = state.node.children.get(tag) if state.node is not None else None
@@ -260,9 +260,10 @@ class _Reading:
         self._chunker = chunker
         self._file = file
         self._window = _Window(source)
-        self._reader = XmlReader(self._window, file, maximum_size=sys.maxsize)
+        self._reader = XmlReader(self._window, file, maximum_size=sys.maxsize, as_written=True)
         self._chunks = [_Chunk(projection.marked) for projection in chunker.projections]
         self._cut = [number for number, each in enumerate(chunker.projections) if each.units]
+        self._scopes = NamespaceScopes()
         self._tags: list[bytes] = []
         """The start tags of the open elements that have a place in the tries."""
         self._names: list[str] = []
@@ -292,12 +293,9 @@ class _Reading:
     def outside(self, parent: str | None, tag: str) -> Fault:
         """What to say of an element that the schema does not allow. Validity is not asked: filters need to know which
         elements may be where, and the tables that say what is copied of an element know that anyway."""
+        tag, parent = printed_test(tag), None if parent is None else printed_test(parent)
         where = f"below {parent}" if parent is not None else "as the root"
         return Fault("HX9204", f"the schema has no {tag} {where}", self._reader.position)
-
-    def refuse_namespace(self, name: str) -> None:
-        """Raise :class:`InputError` (HX1007) for the name of an element that belongs to namespaces."""
-        self._reader.refuse_namespace(name)
 
     # -- what the reader reports --------------------------------------------------------------------------------------
 
@@ -312,14 +310,15 @@ class _Reading:
     def _handlers(self) -> tuple[Callable[[str, list[str]], None], Callable[[str], None]]:
         """What follows the open elements. It is called for each tag, so all that it needs is at hand."""
         stack = [self._chunker._start]
-        after, reader, known = self._chunker.after, self._reader, self._chunker.attributes
+        after, reader, known, scopes = self._chunker.after, self._reader, self._chunker.attributes, self._scopes
 
         def start(name: str, attributes: list[str]) -> None:
             state = stack[-1]
-            state = state.after.get(name) or after(state, name, self)
+            tag = name
+            if ":" in name or not scopes.is_empty or (attributes and not known.issuperset(attributes[::2])):
+                tag = self._expanded(len(stack), name, attributes)
+            state = state.after.get(tag) or after(state, tag, self)
             stack.append(state)
-            if attributes and not known.issuperset(attributes[::2]):
-                self._learn(attributes[::2])
             if state.quiet and not self._pending:
                 return
             if self._pending and state.begins != self._pending:
@@ -331,6 +330,8 @@ class _Reading:
 
         def end(_: str) -> None:
             state = stack.pop()
+            if not scopes.is_empty:
+                scopes.end(len(stack))
             if self._pending:
                 self._settle(reader.offset)
             if not state.quiet:
@@ -338,13 +339,16 @@ class _Reading:
 
         return start, end
 
-    def _learn(self, names: Iterable[str]) -> None:
-        """Refuse attributes that belong to namespaces, and keep the others in mind."""
+    def _expanded(self, depth: int, name: str, attributes: list[str]) -> str:
+        """The expanded name of an element at a depth; the names of its attributes are looked at, and kept in mind where
+        they can stand for nothing else."""
+        try:
+            tag, _ = self._scopes.start(depth, name, attributes)
+        except NamespaceError as error:
+            raise error.at(self._reader.position) from None
         known = self._chunker.attributes
-        for name in names:
-            self._reader.refuse_namespace(name)
-            if len(known) < _MOST_TAGS:
-                known.add(name)
+        known.update(one for one in attributes[::2] if ":" not in one and one != "xmlns" and len(known) < _MOST_TAGS)
+        return tag
 
     def _open(self, state: _State, name: str, attributes: list[str]) -> None:
         """An element that is something to a chunk: one that is copied, or bare, or above such."""

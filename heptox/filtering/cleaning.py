@@ -108,6 +108,8 @@ def clean(text: str, expression: Expression | None, schema: SchemaSteps) -> Clea
     if expression is None:
         return CleanedFilter(text, None, None, None, relies_on_schema=False)
     meant = from_document(expression)
+    if schema.is_open:
+        return CleanedFilter(text, meant, None, None, relies_on_schema=False)
     resolver = _Resolver(schema)
     try:
         branches = tuple(dict.fromkeys(resolver.branches(meant)))

@@ -21,15 +21,16 @@ def draw_scheme(filters: FilterSet, scheme: ChunkingScheme, sizes: Sizes) -> str
     └─ b    4 branches, chunk 1
     """
     chunk_of = {prefix: number for number, chunk in enumerate(scheme.chunks, 1) for prefix in chunk.prefixes}
-    rows = [row for root in filters.tree.root.children.values() for row in _rows(root, chunk_of, sizes, "", "")]
+    found = [row for root in filters.tree.root.children.values() for row in _rows(root, chunk_of, sizes, "", "")]
+    rows = [(f"{line}{filters.graph.prefixes.step(tag)}", what) for line, tag, what in found]
     width = max((len(name) for name, _ in rows), default=0)
     return "\n".join(f"{name:<{width}}    {what}" for name, what in rows)
 
 
 def _rows(
     node: QueryNode, chunk_of: dict[TagPath, int], sizes: Sizes, line: str, below: str
-) -> Iterator[tuple[str, str]]:
-    """The lines of a node and those below it: its name after the lines of the tree, and what is said of it."""
+) -> Iterator[tuple[str, str, str]]:
+    """The lines of a node and those below it: the lines of the tree, the node's name, and what is said of it."""
     facts = [f"{node.passing:,} branch{'es' if node.passing > 1 else ''}"]
     if sizes.seen:
         facts.append(f"{sizes.of(node.path) / sizes.total:.0%} of the bytes")
@@ -38,7 +39,7 @@ def _rows(
         facts.append(f"chunk {chunk}")
     elif node.ending:
         facts.append(f"potpourri {node.ending:,}")
-    yield f"{line}{node.path[-1]}", ", ".join(facts)
+    yield line, node.path[-1], ", ".join(facts)
     children = list(node.children.values()) if chunk is None else []
     for child in children:
         is_last = child is children[-1]

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, TypeAlias, cast
 from lxml import etree
 
 from heptox.filtering.fragments import Fragment, Kind
+from heptox.filtering.naming import namespaces_in, with_braces
 from heptox.filtering.xpath3_evaluation import LIMITS, Limits, Xpath3Process
 from heptox.xml import XmlElement, parse_document, write_element
 
@@ -32,7 +33,7 @@ def evaluated_tree(data: bytes, file: str | None = None) -> XmlElement:
 
     Raises :class:`InputError` as :func:`parse_document`.
     """
-    root = parse_document(data, file).root
+    root = parse_document(data, file, namespaces=True).root
     if not data.startswith(b"<") or b"\0" in data[:2] or b"<!DOCTYPE" in data or b"<![CDATA[]]>" in data:
         root.getroottree().docinfo.clear()
         for element in root.iter():
@@ -64,7 +65,7 @@ class Compiled:
     def _ready(self, expression: str) -> etree.XPath:
         compiled = self._compiled.get(expression)
         if compiled is None:
-            compiled = self._compiled[expression] = etree.XPath(expression)
+            compiled = self._compiled[expression] = etree.XPath(expression, namespaces=namespaces_in(expression))
         return compiled
 
 
@@ -88,7 +89,7 @@ class Compiled3:
         """
         different = list(dict.fromkeys(expressions))
         nodes = _Nodes(root)
-        found = self._process.selected(write_element(root), different, file)
+        found = self._process.selected(write_element(root), [*map(with_braces, different)], file)
         return {
             expression: Failure(items) if isinstance(items, str) else [nodes.item(*each) for each in items]
             for expression, items in zip(different, found, strict=True)

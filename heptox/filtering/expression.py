@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from heptox.filtering.naming import printed_name
+
 
 class Axis(StrEnum):
     """The axes of XPath that lead to elements, attributes and text."""
@@ -44,7 +46,7 @@ def is_name(test: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A location step: ``test`` is a name, ``*``, or a kind test such as ``text()``."""
+    """A location step: ``test`` is an expanded name, ``*``, or a kind test such as ``text()``."""
 
     axis: Axis
     test: str
@@ -65,7 +67,7 @@ class Step:
         if self.test == ANY_NODE and self.axis in _SHORT:
             return f"{_SHORT[self.axis]}{predicates}" if not predicates else f"{self.axis.value}::node(){predicates}"
         axis = {Axis.CHILD: "", Axis.ATTRIBUTE: "@"}.get(self.axis, f"{self.axis.value}::")
-        return f"{axis}{self.test}{predicates}"
+        return f"{axis}{printed_name(self.test)}{predicates}"
 
 
 def steps_along(tags: Iterable[str], predicates: Iterable[tuple[Expression, ...]]) -> tuple[Step, ...]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from heptox.errors import Fault, GrammarError, InputError, Position
-from heptox.xml import file_name, read_text
+from heptox.grammar import declared_prefixes
+from heptox.xml import Prefixes, file_name, read_text
 
 _NAME: Final = re.compile(r"\w[\w.@+-]{0,99}")
 _PRIORITY: Final = re.compile(r"[+-]?\d{1,9}")
@@ -27,27 +28,37 @@ class FilterLine:
     priority: int = 0
 
 
-def read_filter_lines(path: str) -> tuple[list[FilterLine], list[Fault]]:
-    """The filters of a file in UTF-8, and what is wrong with lines that are none (HX9202).
+@dataclass(frozen=True, slots=True)
+class FilterFile:
+    """The filters of a file, the prefixes that it declares for them, and what is wrong with lines that are none."""
+
+    lines: list[FilterLine]
+    prefixes: Prefixes
+    faults: list[Fault]
+
+
+def read_filter_file(path: str) -> FilterFile:
+    """The filters of a file in UTF-8.
 
     A line is ``XPATH``, ``SUBSCRIBER<tab>XPATH``, or ``SUBSCRIBER<tab>PRIORITY<tab>XPATH``; a filter whose subscriber
-    is not said has the number of its line for one. Empty lines and those that begin with ``#`` are left out. What the
-    filters mean is not looked at.
+    is not said has the number of its line for one. Empty lines and those that begin with ``#`` are left out. The first
+    lines may declare namespaces: ``declare namespace p = "urn:p";``. What the filters mean is not looked at, lines that
+    are no filters are faults (HX9202).
 
-    Raises :class:`InputError` when the file cannot be read.
+    Raises :class:`InputError` when the file cannot be read, :class:`GrammarError` for a wrong declaration.
     """
     file = file_name(path)
     lines: list[FilterLine] = []
     faults: list[Fault] = []
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        text = line.rstrip(" ")
-        if not text.strip() or text.lstrip().startswith("#"):
-            continue
+    read = ((number, line.rstrip(" ")) for number, line in enumerate(read_text(path).split("\n"), 1))
+    kept = [(number, text) for number, text in read if text.strip() and not text.lstrip().startswith("#")]
+    prefixes, rest = declared_prefixes(kept, file)
+    for number, text in rest:
         try:
             lines.append(_line(number, text, file))
         except (GrammarError, InputError) as error:
             faults += error.faults
-    return lines, faults
+    return FilterFile(lines, prefixes, faults)
 
 
 def _line(number: int, text: str, file: str) -> FilterLine:

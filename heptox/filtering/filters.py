@@ -8,12 +8,14 @@ from typing import NamedTuple
 from heptox.errors import Position
 from heptox.filtering.chunker import MOST_HELD, PIECE
 from heptox.filtering.cleaning import CleanedFilter, clean
+from heptox.filtering.naming import renamed, without_comments
 from heptox.filtering.parts import Part, Registered, parts, uncut_parts
 from heptox.filtering.query_tree import QueryTree, Sizes
 from heptox.filtering.reading import Version, read_filter
 from heptox.filtering.schema_steps import SchemaSteps
 from heptox.filtering.scheme import ChunkingScheme, adapted, chunking_scheme
-from heptox.schema import SchemaGraph
+from heptox.schema import SchemaGraph, by_name
+from heptox.xml import NO_PREFIXES, Prefixes
 
 
 class Situation(NamedTuple):
@@ -68,7 +70,7 @@ class FilterSet:
     """
 
     def __init__(self, graph: SchemaGraph, version: Version = Version.ONE) -> None:
-        self._graph = graph
+        self._graph = graph = by_name(graph)
         self._version = version
         self._schema = SchemaSteps(graph)
         self._filters: dict[int, Registered] = {}
@@ -88,14 +90,25 @@ class FilterSet:
         """The query tree of all branches."""
         return self._tree
 
-    def add(self, number: int, text: str, *, priority: int = 0, position: Position | None = None) -> CleanedFilter:
-        """Add a filter, whose text begins at a position; those of higher priority are evaluated first.
+    def add(
+        self,
+        number: int,
+        text: str,
+        *,
+        priority: int = 0,
+        position: Position | None = None,
+        prefixes: Prefixes = NO_PREFIXES,
+    ) -> CleanedFilter:
+        """Add a filter, whose text begins at a position, and has some prefixes; those of higher priority are evaluated
+        first.
 
         Raises :class:`GrammarError` as :func:`read_filter`, and :class:`ValueError` for a number that is in use.
         """
         if number in self._filters:
             raise ValueError(f"there is a filter {number}")
-        cleaned = clean(text, read_filter(text, self._version, position), self._schema)
+        expression = read_filter(text, self._version, position, prefixes)
+        given = without_comments(text) if self._version is Version.THREE else text
+        cleaned = clean(renamed(given, prefixes), expression, self._schema)
         self._filters[number] = Registered(number, cleaned, priority)
         self._tree.add(branch.path for branch in cleaned.branches or ())
         return cleaned

@@ -24,6 +24,7 @@ from heptox.filtering.expression import (
     may_be_positional,
     print_steps,
 )
+from heptox.filtering.naming import printed_name
 from heptox.filtering.requirements import Requirement
 from heptox.filtering.schema_steps import TagPath
 from heptox.filtering.scheme import ChunkingScheme
@@ -233,7 +234,7 @@ def _lookup(branch: Branch) -> Lookup | None:
         if compared is not None:
             others = (*conditions[:number], *conditions[number + 1 :])
             itself = (Step(Axis.SELF, ANY_NODE, others),) if others else ()
-            base = "/" + "/".join(branch.path[: place + 1])
+            base = "".join(f"/{printed_name(tag)}" for tag in branch.path[: place + 1])
             return Lookup(base, str(compared[0]), compared[1], print_steps(itself + steps[place + 1 :], absolute=False))
     return None
 

@@ -19,6 +19,7 @@ from heptox.filtering.evaluation import (
 )
 from heptox.filtering.expression import ANY_ELEMENT, ANY_NODE
 from heptox.filtering.fragments import Fragment
+from heptox.filtering.naming import expanded_test, printed_name
 from heptox.filtering.parts import Lookup, Part, Query
 from heptox.filtering.schema_steps import TagPath
 from heptox.xml import XmlElement
@@ -135,7 +136,7 @@ class _Shared:
 
     def _values(self, element: XmlElement, key: str) -> set[str]:
         if key.startswith("@") and key[1:] not in {ANY_ELEMENT, ANY_NODE}:
-            value = element.get(key[1:])
+            value = element.get(expanded_test(key[1:]))
             return {value} if value is not None else set()
         return {_string_value(item) for item in self._compiled.relative(key, (element,))}
 
@@ -176,7 +177,7 @@ class _StartIndex:
     def __init__(self, root: XmlElement, begins: Mapping[TagPath, Sequence[int]], compiled: Compiled) -> None:
         self._of: dict[XmlElement, int] = {}
         for path, places in begins.items():
-            elements = compiled.select("/" + "/".join(path), root)
+            elements = compiled.select("".join(f"/{printed_name(tag)}" for tag in path), root)
             if not isinstance(elements, list) or len(elements) != len(places):
                 raise AssertionError(f"{len(places)} elements were marked at {'/'.join(path)}")
             self._of.update(zip(elements, places, strict=True))  # type: ignore[arg-type]

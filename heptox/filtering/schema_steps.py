@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from heptox.filtering.expression import ANY_ELEMENT, ANY_NODE, Axis, Step, is_name
-from heptox.schema import SchemaGraph
+from heptox.schema import SchemaGraph, by_name
 
 TagPath: TypeAlias = tuple[str, ...]
 """The tags from the root to an element, both included; the empty one stands for the document."""
@@ -54,6 +54,9 @@ class SchemaSteps:
     """The element types below which others may stand, as steps ask for them."""
 
     def __init__(self, graph: SchemaGraph) -> None:
+        self.is_open = any(element.open for element in graph.elements.values())
+        """Whether anything may stand somewhere, so that the schema does not say where elements are."""
+        graph = by_name(graph)
         self._root = graph.root
         self._children = {
             name: tuple(child.name for child in element.children) for name, element in graph.elements.items()

@@ -6,15 +6,17 @@ elementpath in another way than it is meant.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from elementpath import XPath1Parser, XPathToken
 from elementpath.exceptions import ElementPathError
 from elementpath.xpath31 import XPath31Parser
 
+from heptox.filtering.naming import without_comments
+
 _Scope: TypeAlias = frozenset[str]
+_NO_PREFIXES: Final[dict[str, str]] = {}
 _CODE_POINTS: Final = "http://www.w3.org/2005/xpath-functions/collation/codepoint"
 
 
@@ -42,41 +44,15 @@ class _Parser(XPath31Parser):
         return super(XPath1Parser, self).parse(source)
 
 
-_STRING_OR_COMMENT: Final = re.compile(r"""'[^']*'|"[^"]*"|\(:|:\)""")
-
-
-def _without_comments(text: str) -> str:
-    """A text with blanks for its comments, which elementpath takes for other things now and then."""
-    parts: list[str] = []
-    depth = end = 0
-    place = 0
-    while found := _STRING_OR_COMMENT.search(text, place):
-        mark = found[0]
-        place = found.end()
-        if mark == "(:":
-            if not depth:
-                parts.append(text[end : found.start()])
-                end = found.start()
-            depth += 1
-        elif mark == ":)" and depth:
-            depth -= 1
-            if not depth:
-                parts.append(re.sub(r"\S", " ", text[end:place]))
-                end = place
-        elif depth and mark not in {"(:", ":)"}:
-            place = found.start() + 1  # quotes mean nothing in a comment
-    return "".join(parts) + text[end:]
-
-
-def parse(text: str) -> XPathToken:
-    """The tokens of an expression.
+def parse(text: str, prefixes: Mapping[str, str] = _NO_PREFIXES) -> XPathToken:
+    """The tokens of an expression; ``prefixes`` are bound in it.
 
     Raises :class:`ElementPathError` for what is no XPath 3.1, :class:`RecursionError` for what is nested too deeply,
     and :class:`RefusedError` and :class:`UnboundError` for what filters cannot have.
     """
-    parser = _Parser(default_collation=_CODE_POINTS)
+    parser = _Parser(namespaces=dict(prefixes), default_collation=_CODE_POINTS)
     try:
-        token = parser.parse(_without_comments(text))
+        token = parser.parse(without_comments(text))
     except (ElementPathError, RecursionError):
         raise
     except (ArithmeticError, AssertionError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
@@ -166,17 +142,25 @@ def _is_step(token: XPathToken) -> bool:
     symbol, label = token.symbol, token.label
     return (
         symbol in {"@", "..", "(name)"}
+        or _is_name_in_namespace(token)
         or (symbol == "*" and not len(token))
         or (symbol in _AXES and label == "axis")
         or (symbol in _KINDS and label == "kind test")
     )
 
 
+def _is_name_in_namespace(token: XPathToken) -> bool:
+    """Whether a token is a name with a prefix or a namespace, or a wildcard of such names."""
+    is_one = token.symbol in {":", "Q{"} and len(token) == 2
+    return is_one and all(each.symbol in {"(name)", "*", "(string)"} and not len(each) for each in token)
+
+
 def _check_step(token: XPathToken) -> None:
     if any(each.occurrence for each in (token, *token)):
         raise _refused(token, "a sign behind node() without parentheses")  # the parser takes it for a type
     test = token[0] if token.label == "axis" or token.symbol == "@" else token
-    if test.symbol not in {"..", "(name)"} and not (test.symbol == "*" and not len(test)):
+    is_name = test.symbol in {"..", "(name)"} or _is_name_in_namespace(test)
+    if not is_name and not (test.symbol == "*" and not len(test)):
         _check_kind(test)
 
 

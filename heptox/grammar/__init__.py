@@ -62,8 +62,9 @@ from heptox.grammar.spelling import may_be_tag, near_name
 
 if TYPE_CHECKING:
     from heptox.grammar.codec import Encoded, decode_query, encode_query
+    from heptox.grammar.declared_lines import bound_prefix, declared_prefixes
     from heptox.grammar.operators import OperatorStatement, parse_operator_lines, print_operators
-    from heptox.grammar.subscription import parse_subscription
+    from heptox.grammar.subscription import parse_subscription, with_prefixes, without_prefixes
 
 __all__ = [
     "NO_NAMES",
@@ -102,8 +103,10 @@ __all__ = [
     "Statement",
     "SurrogateArgument",
     "SurrogateTerm",
+    "bound_prefix",
     "check_names",
     "declared_namespaces",
+    "declared_prefixes",
     "decode_query",
     "encode_query",
     "fault_at",
@@ -125,6 +128,8 @@ __all__ = [
     "step_matches",
     "syntax",
     "unknown_steps",
+    "with_prefixes",
+    "without_prefixes",
     "written_query",
 ]
 
@@ -133,6 +138,7 @@ __getattr__ = later(
     {
         "codec": ("Encoded", "decode_query", "encode_query"),
         "operators": ("OperatorStatement", "parse_operator_lines", "print_operators"),
-        "subscription": ("parse_subscription",),
+        "declared_lines": ("bound_prefix", "declared_prefixes"),
+        "subscription": ("parse_subscription", "with_prefixes", "without_prefixes"),
     },
 )

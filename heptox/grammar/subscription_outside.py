@@ -67,7 +67,7 @@ def outside_construct(text: str) -> Outside | None:
         if before == "slash" and kind in _NO_STEPS:
             return Outside(_NO_STEPS[kind], found.start(), None)
         before = kind
-        operand = kind in ("string", "number", "name", "operator", "close", "text", "here")
+        operand = kind in ("string", "number", "name", "prefixed", "operator", "close", "text", "here")
     return None
 
 
@@ -93,8 +93,8 @@ def _variable(words: str, offset: int) -> Outside:
     return Outside(f"the variable {words}", offset, None)
 
 
-def _prefix(words: str, offset: int) -> Outside:
-    return Outside(f"the prefix of {words}", offset, "documents have no namespaces here")
+def _wildcard(words: str, offset: int) -> Outside:
+    return Outside(f"the wildcard {words}", offset, "write the names, with or between conditions, or * for any")
 
 
 def _construct(words: str, offset: int) -> Outside:
@@ -143,7 +143,7 @@ _ALWAYS: Final[dict[str, Callable[[str, int], Outside]]] = {
     "node_test": _node_test,
     "parent": _parent,
     "variable": _variable,
-    "prefix": _prefix,
+    "wildcard": _wildcard,
     "construct": _construct,
     "sequence": _sequence,
     "filtered": _filtered,
@@ -162,7 +162,8 @@ _TOKEN: Final = re.compile(
         | (?:@\s*)?(?:node|comment|processing-instruction|element|attribute|document-node|item)\s*\([^()]*\))
     | (?P<junction>(?:and|or)(?![\w.-]))
     | (?P<function>{_NAME}(?::{_NAME})?\s*\((?!:))
-    | (?P<prefix>(?:@\s*)?(?:{_NAME}:(?:{_NAME}|\*)|\*:{_NAME})|Q\{{[^}}]*\}}{_NAME})
+    | (?P<wildcard>(?:@\s*)?(?:{_NAME}:\*|\*:{_NAME}|Q\{{[^{{}}]*\}}\*))
+    | (?P<prefixed>(?:@\s*)?(?:{_NAME}:|Q\{{[^{{}}]*\}}){_NAME})
     | (?P<root>(?<!/)/(?!/)(?=\s*(?:[=<>!|,)\]\[+-]|\Z)))
     | (?P<sequence>,)
     | (?P<slash>//?)

@@ -23,12 +23,13 @@ from heptox.grammar.alternatives import (
     patterns,
     there_is,
 )
-from heptox.pattern import Axis, Number, Sign, Text, TreePattern, ValueTest, flipped
+from heptox.pattern import TEXT, Axis, Number, Sign, Text, TreePattern, ValueTest, flipped
+from heptox.xml import NO_PREFIXES, Prefixes, UnboundPrefixError
 
 _TOKENS: Final = re.compile(
     r"""[ \t\r\n]*(
     //? | \[ | \] | \( | \)
-    | @?[A-Za-z_][-.\w]*(?:\(\))? | @?\*
+    | @?(?:[A-Za-z_][-.\w]*:|Q\{[^\s{}&]*\})?[A-Za-z_][-.\w]*(?:\(\))? | @?\*
     | "[^"\x00-\x1f\ud800-\udfff\ufffe\uffff]*" | '[^'\x00-\x1f\ud800-\udfff\ufffe\uffff]*'
     | -?\.?[0-9](?:[eE][+-]?[0-9]|[\w.])*
     | [<>!]?=|[<>]
@@ -48,16 +49,18 @@ class _NotPlainError(Exception):
     """The grammar is to read this."""
 
 
-def scan_subscription(text: str) -> tuple[TreePattern, ...] | None:
+def scan_subscription(text: str, prefixes: Prefixes = NO_PREFIXES) -> tuple[TreePattern, ...] | None:
     """The patterns of a subscription in a plain spelling; ``None`` for any other, and for one that is wrong.
+
+    ``prefixes`` say what its names stand for.
 
     >>> print(*scan_subscription("//a[@b='1']"))
     //a[@b[. = "1"]]
     """
-    scanner = _Scanner(text)
+    scanner = _Scanner(text, prefixes)
     try:
         found = scanner.condition(relative=False, depth=0)
-    except (_NotPlainError, BelowLeafError, TooManyAlternativesError):
+    except (_NotPlainError, BelowLeafError, TooManyAlternativesError, UnboundPrefixError):
         return None
     return patterns(found) if scanner.token == _END else None
 
@@ -65,9 +68,11 @@ def scan_subscription(text: str) -> tuple[TreePattern, ...] | None:
 class _Scanner:
     """Reads tokens from left to right; ``token`` is the one to be read next."""
 
-    __slots__ = ("_next", "token")
+    __slots__ = ("_expands", "_next", "_prefixes", "token")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, prefixes: Prefixes) -> None:
+        self._prefixes = prefixes
+        self._expands = ":" in text or "{" in text or "" in prefixes.namespaces
         tokens = _TOKENS.findall(text.rstrip(" \t\r\n"))
         tokens.append(_END)
         tokens.append(_END)  # so that the last can be taken
@@ -142,6 +147,8 @@ class _Scanner:
         test = self._take()
         if test[:1] not in _FIRST_OF_TEST or test == "@" or (test[-1] == ")" and test != "text()"):
             raise _NotPlainError
+        if self._expands:
+            test = self._expanded(test)
         if self.token != "[":
             return axis, test, TRUE
         conditions = []
@@ -151,6 +158,13 @@ class _Scanner:
             if self._take() != "]":
                 raise _NotPlainError
         return axis, test, all_of(conditions)
+
+    def _expanded(self, test: str) -> str:
+        if test[-1] == "*" or test == TEXT:
+            return test
+        if test[0] == "@":
+            return "@" + self._prefixes.expanded(test[1:], attribute=True)
+        return self._prefixes.expanded(test)
 
     def _operator(self) -> Sign:
         if self.token not in _OPERATORS:

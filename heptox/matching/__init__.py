@@ -31,7 +31,15 @@ from heptox.matching.subscriptions import (
 
 if TYPE_CHECKING:
     from heptox.matching.branching import Branch, branches
-    from heptox.matching.broker import AllAdded, Broker, Matcher, PublishOutcome, kept_patterns, read_subscriptions
+    from heptox.matching.broker import (
+        AllAdded,
+        Broker,
+        Matcher,
+        PublishOutcome,
+        kept_patterns,
+        named_requests,
+        read_subscriptions,
+    )
     from heptox.matching.database import BUSY_SECONDS, Database, FileFormat
     from heptox.matching.disk import DiskMatcher
     from heptox.matching.followed import (
@@ -105,6 +113,7 @@ __all__ = [
     "branches",
     "kept_patterns",
     "matching_statements",
+    "named_requests",
     "of_one_document",
     "parse_followed",
     "read_subscriptions",
@@ -114,7 +123,15 @@ __getattr__ = later(
     __name__,
     {
         "branching": ("Branch", "branches"),
-        "broker": ("AllAdded", "Broker", "Matcher", "PublishOutcome", "kept_patterns", "read_subscriptions"),
+        "broker": (
+            "AllAdded",
+            "Broker",
+            "Matcher",
+            "PublishOutcome",
+            "kept_patterns",
+            "named_requests",
+            "read_subscriptions",
+        ),
         "database": ("BUSY_SECONDS", "Database", "FileFormat"),
         "followed": ("Answers", "Followed", "FollowedAnswers", "ask_document", "of_one_document", "parse_followed"),
         "linear_path": ("LinearPath", "Step"),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from heptox.errors import DisseminationError, Fault, GrammarError, HeptoxError, SchemaError
-from heptox.grammar import Expression, parse_subscription
+from heptox.grammar import NO_NAMES, Expression, NameTable, parse_subscription, without_prefixes
 from heptox.matching.followed import Followed, FollowedAnswers, FollowedQueries, parse_followed
 from heptox.matching.log import SubscriptionLog
 from heptox.matching.subscriptions import (
@@ -29,7 +29,7 @@ from heptox.matching.subscriptions import (
 )
 from heptox.pattern import TreePattern
 from heptox.schema import SchemaGraph, as_declared, other_schema_fault
-from heptox.xml import Document, parse_document
+from heptox.xml import NO_PREFIXES, Document, Prefixes, parse_document
 
 _BATCH: Final = 100
 """Subscriptions that the matcher takes in at once, before a document may come in between."""
@@ -79,10 +79,39 @@ class Readable:
         return AllAdded(tuple(added), (*self.faults, *refused))
 
 
+def named_requests(
+    wanted: Sequence[SubscriptionRequest], prefixes: Prefixes
+) -> tuple[list[SubscriptionRequest], list[Fault]]:
+    """Subscriptions to add, with texts that mean the same everywhere: they need no prefixes, of which there are some
+    besides those that are said with each. Also the faults of those that are none.
+
+    >>> requests = [SubscriptionRequest("one", "//p:a", prefixes=Prefixes.of({"p": "urn:p"}))]
+    >>> [one.text for one in named_requests(requests, Prefixes())[0]]
+    ['//Q{urn:p}a']
+    """
+    named: list[SubscriptionRequest] = []
+    faults: list[Fault] = []
+    for one in wanted:
+        if one.options.deliver is Delivery.ANSWERS:
+            named.append(one)  # what a query means is said by its prolog, and by the schema of the peer
+            continue
+        known = prefixes.with_more(dict(one.prefixes.bound))
+        try:
+            text = without_prefixes(one.text, known, one.file, one.line)
+            named.append(one if text == one.text else replace(one, text=text, prefixes=NO_PREFIXES))
+        except (GrammarError, DisseminationError) as error:
+            faults.extend(error.faults)
+    return named, faults
+
+
 def read_subscriptions(
-    wanted: Sequence[SubscriptionRequest], *, skipping: bool = False, faults: Iterable[Fault] = ()
+    wanted: Sequence[SubscriptionRequest],
+    *,
+    skipping: bool = False,
+    faults: Iterable[Fault] = (),
+    names: NameTable = NO_NAMES,
 ) -> Readable:
-    """What subscriptions that are to be added mean; raises as :meth:`Broker.add`."""
+    """What subscriptions that are to be added mean, ``names`` those of queries; raises as :meth:`Broker.add`."""
     found = list(faults)
     patterns: dict[str, tuple[TreePattern, ...]] = {}
     queries: dict[str, Expression] = {}
@@ -90,7 +119,7 @@ def read_subscriptions(
     for one in wanted:
         try:
             if one.options.deliver is Delivery.ANSWERS:
-                queries.setdefault(one.name, parse_followed(one.text, one.file, one.line))
+                queries.setdefault(one.name, parse_followed(one.text, one.file, one.line, names))
             else:
                 patterns.setdefault(one.name, parse_subscription(one.text, one.file, one.line))
             readable.append(one)
@@ -132,9 +161,10 @@ class Broker:
         self._peer = peer
         self._root = root
         self._schema = schema
+        self._names = NO_NAMES if schema is None else NameTable.of(schema)
         self._own = {number for number, *_ in log.in_own_words()}
         self._followed = FollowedQueries(
-            [Followed(number, text, kept_query(name, text)) for number, name, text in log.queries()]
+            [Followed(number, text, kept_query(name, text, self._names)) for number, name, text in log.queries()]
         )
         self._matching = threading.Lock()
         self._adding: set[str] = set()
@@ -152,7 +182,7 @@ class Broker:
         faults of all that cannot be added, unless ``skipping``: as :func:`~heptox.grammar.parse_subscription` and
         :meth:`SubscriptionLog.add`, with their places.
         """
-        read = read_subscriptions(wanted, skipping=skipping, faults=faults)
+        read = read_subscriptions(wanted, skipping=skipping, faults=faults, names=self._names)
         with self._being_added([*read.patterns, *read.queries]):
             added = read.add_to(self.log)
             texts = {one.name: one.text for one in read.wanted}
@@ -198,7 +228,7 @@ class Broker:
     def match(self, data: bytes, file: str | None = None) -> tuple[int, ...]:
         """The numbers of the subscriptions that a document of this peer matches; raises :class:`InputError` as
         :func:`~heptox.xml.parse_document`."""
-        document = parse_document(data, file, most_nodes=MOST_NODES)
+        document = parse_document(data, file, most_nodes=MOST_NODES, namespaces=True)
         numbers, asked = self._judge(document)
         return tuple(sorted((*numbers, *asked.numbers)))
 
@@ -228,7 +258,7 @@ class Broker:
             before = self.log.published(publication)
             if before is not None:
                 return PublishOutcome(before)
-            document = parse_document(publication.data, file, most_nodes=MOST_NODES)
+            document = parse_document(publication.data, file, most_nodes=MOST_NODES, namespaces=True)
             if self._root is not None and (other := other_schema_fault(document, self._root)) is not None:
                 raise SchemaError(other)
             numbers, asked = self._judge(document)
@@ -269,10 +299,10 @@ def kept_patterns(name: str, text: str) -> tuple[TreePattern, ...]:
         raise _not_kept(error) from None
 
 
-def kept_query(name: str, text: str) -> Expression:
+def kept_query(name: str, text: str, names: NameTable = NO_NAMES) -> Expression:
     """A followed query of the log; raises :class:`DisseminationError` (HX9050) for one that is none."""
     try:
-        return parse_followed(text, f"subscription {name}")
+        return parse_followed(text, f"subscription {name}", names=names)
     except HeptoxError as error:
         raise _not_kept(error) from None
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from heptox.checks import Check
 from heptox.errors import DisseminationError, Fault, GrammarError, HeptoxError
-from heptox.grammar import Expression, parse_query, syntax
+from heptox.grammar import NO_NAMES, Expression, NameTable, parse_query, syntax
 from heptox.matching.subscriptions import MOST_ID, MOST_PUBLISHED, Matched, Publication
 from heptox.store import evaluate
 from heptox.xml import Document
@@ -29,8 +29,9 @@ MOST_CALLS: Final = 4_000_000
 _log = logging.getLogger(__name__)
 
 
-def parse_followed(text: str, file: str | None = None, first_line: int = 1) -> Expression:
-    """A query that can be followed; ``file`` and ``first_line`` say where the text comes from.
+def parse_followed(text: str, file: str | None = None, first_line: int = 1, names: NameTable = NO_NAMES) -> Expression:
+    """A query that can be followed; ``file`` and ``first_line`` say where the text comes from, and
+    ``names`` what prefixes stand for that it does not declare itself.
 
     Raises :class:`GrammarError` as :func:`~heptox.grammar.parse_query`, and HX9071 for ``order by`` and
     ``collection()``: answers come as documents are published, and those on one document are a set.
@@ -40,7 +41,7 @@ def parse_followed(text: str, file: str | None = None, first_line: int = 1) -> E
     '//Patient/Name'
     """
     try:
-        expression = parse_query(text, file)
+        expression = parse_query(text, file, names=names)
     except GrammarError as error:
         raise GrammarError(_moved(fault, first_line - 1) for fault in error.faults) from error
     ordered = [node.order[0] for node in syntax.nodes(expression) if isinstance(node, syntax.Flwor) and node.order]

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from heptox.pattern import Axis
+from heptox.pattern import Axis, printed_test
+from heptox.xml import path_text
 
 
 class Step(NamedTuple):
-    """A step: ``test`` is a name, ``*``, ``@name``, ``@*`` or ``text()``."""
+    """A step: ``test`` is an expanded name, ``*``, ``@name``, ``@*`` or ``text()``."""
 
     axis: Axis
     test: str
@@ -57,11 +58,11 @@ class LinearPath:
     def postfix(self) -> str | None:
         """The tests from the last ``//`` on, the last first, so that an index finds what ends with them."""
         descents = self._descents()
-        return "/".join(test for _, test in reversed(self.steps[descents[-1] :])) if descents else None
+        return path_text(test for _, test in reversed(self.steps[descents[-1] :])) if descents else None
 
     def _descents(self) -> list[int]:
         return [number for number, (axis, _) in enumerate(self.steps) if axis == "//"]
 
 
 def _printed(steps: Sequence[Step]) -> str:
-    return "".join(axis + test for axis, test in steps)
+    return "".join(axis + printed_test(test) for axis, test in steps)

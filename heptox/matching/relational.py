@@ -31,7 +31,7 @@ from heptox.matching.rows import Rows
 from heptox.matching.shapes import EXISTS, Collector
 from heptox.matching.tag_paths import TagPaths
 from heptox.pattern import TreePattern
-from heptox.xml import Document
+from heptox.xml import Document, path_steps
 
 Plan: TypeAlias = Literal["shared", "bucketed", "unrolled"]
 PLANS: Final[tuple[Plan, ...]] = get_args(Plan)
@@ -326,7 +326,7 @@ class RelationalMatcher:
 
     def path_matches(self, tag_paths: Sequence[str]) -> tuple[list[int], pa.Table]:
         """The numbers of tag paths, and the pairs of all tag paths and the linear paths that they match."""
-        numbers = [self._paths.tag_paths.add(text.split("/")[1:]) for text in tag_paths]
+        numbers = [self._paths.tag_paths.add(path_steps(text[1:])) for text in tag_paths]
         for number in numbers:
             self._paths.wanted(number)
         self._paths.flush()

@@ -48,7 +48,7 @@ TABLES: Final = {
 }
 T = TypeVar("T")
 
-_STEP: Final = re.compile("(//?)([^/]+)")
+_STEP: Final = re.compile(r"(//?)(@?Q\{[^{}]*\}[^/]+|[^/]+)")
 
 
 MOST_FAULTS: Final = 20
@@ -384,7 +384,12 @@ def read_linear_path(path: str) -> LinearPath:
     >>> print(read_linear_path("/a//@b"))
     /a//@b
     """
-    return LinearPath(tuple(Step("//" if axis == "//" else "/", test) for axis, test in _STEP.findall(path)))
+    return LinearPath(tuple(Step("//" if axis == "//" else "/", _test(test)) for axis, test in _STEP.findall(path)))
+
+
+def _test(printed: str) -> str:
+    """The node test that is printed so."""
+    return printed.replace("Q{", "{", 1) if "{" in printed else printed
 
 
 def printed_points(points: Points) -> str:

@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from heptox.errors import DisseminationError, Fault, Position
 from heptox.settings import NAME
+from heptox.xml import NO_PREFIXES, Prefixes
 
 MOST_BACKLOG: Final = 10_000_000
 MOST_BACKLOG_BYTES: Final = 1 << 40
@@ -95,6 +96,8 @@ class Options:
 @dataclass(frozen=True, slots=True)
 class SubscriptionRequest:
     """A subscription to add: its name, and its XPath as text; ``file`` and ``line`` are where it was read, if anywhere.
+    ``prefixes`` are those of its text, as far as they are said with it; :func:`named_requests` makes texts that need
+    none.
 
     Raises :class:`DisseminationError` (HX9067) for what cannot be kept. What the text means is the matcher's affair.
     """
@@ -104,6 +107,7 @@ class SubscriptionRequest:
     options: Options = Options()
     file: str | None = None
     line: int = 1
+    prefixes: Prefixes = NO_PREFIXES
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):

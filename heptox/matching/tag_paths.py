@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, TEXT
+from heptox.xml import path_text
 
 Ids: TypeAlias = NDArray[np.int32]
 """Numbers of tag paths, or of linear paths."""
@@ -27,8 +28,8 @@ NO_IDS: Final = np.empty(0, np.int32)
 class TagPaths:
     """A tree whose nodes are the tag paths; the number of a tag path is greater than that of the one above it.
 
-    A label is the name of an element, ``@name`` or ``text()``. One tree may serve several matchers: it only grows,
-    but for :meth:`keep`.
+    A label is the expanded name of an element, ``@name`` or ``text()``. One tree may serve several matchers: it only
+    grows, but for :meth:`keep`.
 
     >>> paths = TagPaths()
     >>> number = paths.add(["a", "b", "text()"])
@@ -108,12 +109,12 @@ class TagPaths:
         return found
 
     def text(self, number: int) -> str:
-        """A tag path as text, ``/`` before each label."""
-        return "".join(f"/{label}" for label in self.path(number))
+        """A tag path as text, ``/`` before each label; :func:`~heptox.xml.path_steps` reads the labels."""
+        return f"/{path_text(self.path(number))}" if number != DOCUMENT else ""
 
     def inverse(self, number: int) -> str:
         """A tag path as text, its last label first (the paper's ``Inv_Tagpath``)."""
-        return "/".join(self._upwards(number))
+        return path_text(self._upwards(number))
 
     def _upwards(self, number: int) -> Iterator[str]:
         while number != DOCUMENT:

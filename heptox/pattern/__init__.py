@@ -58,6 +58,7 @@ from heptox.pattern.tree_pattern import (
     ValueTest,
     is_leaf_test,
     printed_constant,
+    printed_test,
 )
 from heptox.pattern.values import Numeric, double, holds, literal
 
@@ -118,6 +119,7 @@ __all__ = [
     "normalise",
     "ordered",
     "printed_constant",
+    "printed_test",
     "rename",
     "surely_contained",
     "template_terms",

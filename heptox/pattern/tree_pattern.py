@@ -35,7 +35,8 @@ class ValueTest:
 class PatternNode:
     """A node of a pattern: how it is reached, what it is, what holds of its value and what lies below it.
 
-    ``test`` is the name of an element, ``*``, ``@name``, ``@*`` or ``text()``; nothing lies below the last three.
+    ``test`` is the expanded name of an element, ``*``, ``@name``, ``@*`` or ``text()``; nothing lies below the last
+    three.
     """
 
     axis: Axis
@@ -48,7 +49,7 @@ class PatternNode:
             raise ValueError(f"nothing lies below {self.test}")
 
     def __str__(self) -> str:
-        return f"{self.axis}{self.test}{''.join(f'[{condition}]' for condition in self._conditions())}"
+        return f"{self.axis}{printed_test(self.test)}{''.join(f'[{condition}]' for condition in self._conditions())}"
 
     def _conditions(self) -> list[str]:
         return [f". {value}" for value in self.values] + [
@@ -82,6 +83,15 @@ class TreePattern:
 def is_leaf_test(test: str) -> bool:
     """Whether a node test is one of attributes or text, below which nothing lies."""
     return test[0] == "@" or test == TEXT
+
+
+def printed_test(test: str) -> str:
+    """A node test as XPath writes it, which needs no table of prefixes.
+
+    >>> printed_test("@{urn:a}b"), printed_test("b"), printed_test("*")
+    ('@Q{urn:a}b', 'b', '*')
+    """
+    return test.replace("{", "Q{", 1) if "{" in test else test
 
 
 def printed_constant(constant: Text | Number) -> str:

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from heptox.checks import Check, no_check
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, PatternNode, Text, TreePattern, ValueTest, holds
 from heptox.rewriting.query_patterns import MOST_PATTERNS
-from heptox.schema import Attribute, AttributeType, SchemaGraph, is_amended, tokens
+from heptox.schema import Attribute, AttributeType, SchemaGraph, by_name, is_amended, tokens
 
 _Tests: TypeAlias = tuple[ValueTest, ...]
 _Weaken: TypeAlias = Callable[[ValueTest], tuple[_Tests, ...]]
@@ -54,6 +54,7 @@ class _Writing:
     """
 
     def __init__(self, schema: SchemaGraph, weaken: _Weaken, check: Check) -> None:
+        schema = by_name(schema)
         self._root = schema.root
         self._weaken = weaken
         self._check = check

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from heptox.errors import DisseminationError, Fault, Position
+from heptox.pattern import printed_test
 from heptox.rewriting.operators import (
     Arrange,
     Dissolve,
@@ -24,13 +25,15 @@ from heptox.rewriting.operators import (
     Upgrade,
 )
 from heptox.rewriting.program import Program
+from heptox.rewriting.stand_ins import put_stand_ins, take_stand_ins
 from heptox.rewriting.working_tree import WorkingTree
 from heptox.schema import TEXT
-from heptox.xml import Document, XmlElement, line_of
+from heptox.xml import Document, XmlElement, escaped_name, has_namespaces, line_of, unescaped_name
 
 Instruction: TypeAlias = "Callable[[_Elements], None]"
 
 _ROOT: Final = 0
+_STAND_IN: Final = escaped_name("{")
 
 MOST_COPIES: Final = 50_000_000
 """How many characters and elements one document, or one piece of a stream, may be copied to by downgrades and
@@ -55,9 +58,9 @@ class Rewriter:
         that the program has to do with."""
         self.program = program
         self._most_copies = most_copies
-        compiler = _Compiler(program, blank)
-        self._instructions = compiler.instructions()
-        self._kinds = compiler.kinds
+        self._blank = None if blank is None else tuple(blank)
+        self._plain = _Compiled.of(program, self._blank, str)
+        self._named: _Compiled | None = None
 
     def rewrite(self, document: Document) -> Document:
         """The document in the words of the other schema; the one that is given stays as it is.
@@ -76,12 +79,23 @@ class Rewriter:
     def rewrite_part(self, root: XmlElement, part: Part) -> None:
         """As :meth:`rewrite_in_place` for a part of a document."""
         if root.tag != self.program.source.root:
-            message = f"the root element is {root.tag}, not {self.program.source.root}"
+            message = f"the root element is {said(root)}, not {printed_test(self.program.source.root)}"
             raise DisseminationError(Fault("HX9103", message, part.position(root)))
-        elements = _Elements(len(self._kinds), part, self._most_copies)
-        elements.read(root, self._kinds[_ROOT])
-        for instruction in self._instructions:
+        named = self._plain.names_namespaces or has_namespaces(root)
+        compiled = self._compiled_for_names() if named else self._plain
+        if named:
+            put_stand_ins(root)
+        elements = _Elements(len(compiled.kinds), part, self._most_copies)
+        elements.read(root, compiled.kinds[_ROOT])
+        for instruction in compiled.instructions:
             instruction(elements)
+        if named:
+            take_stand_ins(root)
+
+    def _compiled_for_names(self) -> _Compiled:
+        if self._named is None:
+            self._named = _Compiled.of(self.program, self._blank, escaped_name)
+        return self._named
 
 
 @dataclass(slots=True)
@@ -168,7 +182,7 @@ class _Elements:
         """Raise :class:`DisseminationError` (HX9103), with the place of ``at``, where an element has an attribute of
         that name already."""
         if name in element.attrib:
-            message = f"an element {element.tag} has several values for its attribute {name}"
+            message = f"an element {said(element)} has several values for its attribute {_said_name(name)}"
             raise DisseminationError(Fault("HX9103", message, self.part.position(at)))
 
     def add(self, element: XmlElement, kind: int) -> None:
@@ -185,7 +199,7 @@ class _Elements:
             if (kind := self.kinds.get(old)) is not None:
                 self.add(new, kind)
         if self._copies < 0:
-            message = f"elements {element.tag} are copied into too many others"
+            message = f"elements {said(element)} are copied into too many others"
             raise DisseminationError(Fault("HX9105", message, self.part.position(element)))
         return made
 
@@ -196,6 +210,15 @@ class _Elements:
             self.of[kind] = [each for each in self.of[kind] if each not in gone]
         for element in removed:
             detach(element)
+
+
+def said(element: XmlElement) -> str:
+    """What messages call an element."""
+    return _said_name(str(element.tag))
+
+
+def _said_name(name: str) -> str:
+    return printed_test(unescaped_name(name) if name.startswith(_STAND_IN) else name)
 
 
 def detach(element: XmlElement) -> None:
@@ -219,10 +242,32 @@ def leave_text(element: XmlElement) -> None:
     element.tail = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A program as instructions; ``names_namespaces``: it gives names that are in some."""
+
+    instructions: tuple[Instruction, ...]
+    kinds: tuple[_Kind, ...]
+    names_namespaces: bool
+
+    @classmethod
+    def of(cls, program: Program, blank: Iterable[NodeId] | None, spelled: Callable[[str], str]) -> _Compiled:
+        """The instructions for trees whose names are ``spelled`` so."""
+        compiler = _Compiler(program, blank, spelled)
+        instructions = tuple(compiler.instructions())
+        given = (
+            name
+            for each in program.operators
+            for name in ((each.name,) if isinstance(each, Rename) else each.names if isinstance(each, Insert) else ())
+        )
+        return cls(instructions, tuple(compiler.kinds), any("{" in name for name in given))
+
+
 class _Compiler:
     """Makes instructions of operators, following them on the schema tree."""
 
-    def __init__(self, program: Program, blank: Iterable[NodeId] | None) -> None:
+    def __init__(self, program: Program, blank: Iterable[NodeId] | None, spelled: Callable[[str], str]) -> None:
+        self._spelled = spelled
         self._program = program
         self._tree = WorkingTree(program.source)
         self._numbers: dict[NodeId, int] = {}
@@ -252,7 +297,7 @@ class _Compiler:
             self.kinds.append(_Kind(number, blank, is_leaf=not blank))
             if node and is_source:
                 parent = self.kinds[self._kind(node[:-1])]
-                parent.children[node[-1]] = self.kinds[number]
+                parent.children[self._spelled(node[-1])] = self.kinds[number]
                 parent.is_leaf = False
         return self._numbers[node]
 
@@ -263,14 +308,14 @@ class _Compiler:
         tree = self._tree
         match operator:
             case Rename(node, name):
-                return None if name.startswith("@") else _rename(self._kind(node), name)
+                return None if name.startswith("@") else _rename(self._kind(node), self._spelled(name))
             case ToElement(attribute):
                 return self._to_element(attribute)
             case ToAttribute(leaf):
                 self._kind(leaf)
                 return None
             case Insert(element, names):
-                made = tuple(zip(map(self._kind, operator.made), names, strict=True))
+                made = tuple(zip(map(self._kind, operator.made), map(self._spelled, names), strict=True))
                 return _insert(self._kind(element), made, self._kinds(tree.moved(operator)))
             case Upgrade(element):
                 return _upgrade(self._kind(element), self._kinds(tree.moved(operator)))
@@ -290,16 +335,17 @@ class _Compiler:
                 return _arrange(self._kind(element), {self._kind(child): place for place, child in enumerate(children)})
 
     def _to_element(self, attribute: NodeId) -> Instruction:
-        tag = self._tree.name(attribute)[1:]
+        tag = self._spelled(self._tree.name(attribute)[1:])
         if not self._is_attribute(attribute):
             return _rename(self._kind(attribute), tag)
-        return _to_element(self._kind(attribute[:-1]), attribute[-1][1:], self._kind(attribute), tag)
+        held = self._spelled(attribute[-1][1:])
+        return _to_element(self._kind(attribute[:-1]), held, self._kind(attribute), tag)
 
     def _drop(self, node: NodeId) -> Instruction:
         if node[-1] == TEXT:
             return _drop_text(self._kind(node[:-1]))
         if self._is_attribute(node):
-            return _drop_attribute(self._kind(node[:-1]), node[-1][1:])
+            return _drop_attribute(self._kind(node[:-1]), self._spelled(node[-1][1:]))
         return _drop(self._kind(node))
 
     def _is_attribute(self, node: NodeId) -> bool:
@@ -313,10 +359,11 @@ class _Compiler:
         for node in dict.fromkeys(each.node for each in self._program.operators if isinstance(each, Rename)):
             name = self._tree.name(node)
             if node in self._tree and name.startswith("@") and self._is_attribute(node):
-                renamed.setdefault(self._kind(node[:-1]), {})[node[-1][1:]] = name[1:]
+                names = renamed.setdefault(self._kind(node[:-1]), {})
+                names[self._spelled(node[-1][1:])] = self._spelled(name[1:])
         for node, number in self._numbers.items():
             if node in self._tree and self._tree.name(node).startswith("@"):
-                leaves.append(_to_attribute(number, self._tree.name(node)[1:]))
+                leaves.append(_to_attribute(number, self._spelled(self._tree.name(node)[1:])))
         yield from (_rename_attributes(kind, names) for kind, names in renamed.items())
         yield from leaves
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from heptox.errors import DisseminationError, Fault
 from heptox.mapping import Mapping
+from heptox.pattern import printed_test
 from heptox.rewriting.inference import TargetNode, infer, infer_operators
 from heptox.rewriting.operators import (
     Arrange,
@@ -64,6 +65,8 @@ def mapping_program(mapping: Mapping) -> MappingProgram:
 
     Nodes of one kind stay in the order of the document, where exchange has each that is equal to another once.
     """
+    if reasons := tuple(dict.fromkeys(_open(mapping.source))):
+        return MappingProgram(mapping, None, reasons=reasons)
     paired = pair(mapping)
     if paired.reasons:
         return MappingProgram(mapping, None, reasons=paired.reasons)
@@ -86,6 +89,13 @@ def paper_program(mapping: Mapping) -> Program:
     if paired.reasons:
         raise DisseminationError(Fault("HX9101", reason) for reason in paired.reasons)
     return Program(mapping.source, infer_operators(mapping.source, paired.target, keeping=True, or_drop=False))
+
+
+def _open(source: SchemaTree) -> Iterator[str]:
+    """Where there may be what no arrow knows, which operators would carry on."""
+    for element in source.graph.elements.values():
+        if element.open:
+            yield f"anything may stand in elements {printed_test(element.name)}"
 
 
 # -- what is checked ---------------------------------------------------------------------------------------------

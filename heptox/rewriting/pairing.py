@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from heptox.mapping import HeadNode, Mapping, Rule
-from heptox.pattern import NODE, TAG
+from heptox.pattern import NODE, TAG, printed_test
 from heptox.rewriting.inference import TargetNode
 from heptox.rewriting.operators import lowest_above
 from heptox.schema import ANYWHERE, TEXT, Path, SchemaTree
@@ -206,4 +206,4 @@ def _is_mixed(tree: SchemaTree, leaf: Path) -> bool:
 
 def text(path: Path) -> str:
     """A path as it is written."""
-    return "/".join(path) or "the root"
+    return "/".join(map(printed_test, path)) or "the root"

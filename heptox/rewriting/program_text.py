@@ -44,8 +44,13 @@ def print_program(program: Program, folder: str | os.PathLike[str] | None = None
 
     The schema file is named relative to ``folder``, where the text is going to stand; without it, as it was read.
 
-    Raises ``ValueError`` for a schema that was not read from a file.
+    Raises ``ValueError`` for a schema that was not read from a file, and :class:`DisseminationError` (HX9101) where
+    names are in namespaces, which such a file cannot say.
     """
+    text = "".join(print_operator(operator) for operator in program.operators)
+    if "{" in text or "{" in program.source.root:
+        message = "names in namespaces cannot be written in a file of operators"
+        raise DisseminationError(Fault("HX9101", message, hint="rewrite documents by the mapping itself"))
     graph = program.source.graph
     if graph.file is None:
         raise ValueError("the schema was not read from a file")
@@ -60,7 +65,7 @@ def print_operator(operator: Operator) -> str:
     >>> print_operator(Swap(("author",), ("author", "article"), or_drop=True))
     'swap author with author/article or drop'
     """
-    return str(_statement(operator))
+    return str(_statement(operator)).replace("{", "Q{")  # no other name has a brace
 
 
 def _statement(operator: Operator) -> OperatorStatement:

@@ -12,13 +12,23 @@ from typing import Final
 
 from heptox.errors import DisseminationError, Fault, Position
 from heptox.rewriting.documents import Part, Rewriter
-from heptox.rewriting.operators import Operator
+from heptox.rewriting.operators import Operator, Rename
 from heptox.rewriting.program import Program
 from heptox.rewriting.program_text import print_operator
 from heptox.rewriting.scopes import scopes
 from heptox.rewriting.working_tree import shown
 from heptox.schema import Path, amend, amended_types
-from heptox.xml import PIECE, Outline, Piece, PieceReader, PieceTooLargeError, Readable, XmlElement, write_between
+from heptox.xml import (
+    PIECE,
+    NamedWriter,
+    Outline,
+    Piece,
+    PieceReader,
+    PieceTooLargeError,
+    Readable,
+    XmlElement,
+    write_between,
+)
 
 MOST_HELD: Final = 1 << 26
 """How many bytes of a document are held at most, unless the caller says otherwise. Each takes about 20 bytes of memory
@@ -62,6 +72,11 @@ class StreamingRewriter:
         self._outline = _outline(program.source.root, self._scopes.blocking)
         self._most_held = most_held
         self._piece = piece
+        self._is_named = any(
+            name.startswith(("{", "@{"))
+            for operator in program.operators
+            for name in (*((operator.name,) if isinstance(operator, Rename) else ()), *getattr(operator, "names", ()))
+        )
 
     def rewrite(self, source: Readable, file: str | None = None) -> Iterator[bytes]:
         """The rewritten document, part by part, in UTF-8. ``file`` is what messages call it.
@@ -71,16 +86,16 @@ class StreamingRewriter:
         the operator. What was given before is then the begin of a document, and no more.
         """
         reader = PieceReader(source, self._outline, file, size=self._piece)
-        begun = _Begun()
+        begun, writer = _Begun(), _Writer(self._is_named)
         try:
             for piece in reader.read(self._most_held):
-                text, begun = self._rewritten(piece, begun)
+                text, begun = self._rewritten(piece, begun, writer)
                 if text:
                     yield text
         except PieceTooLargeError:
             raise DisseminationError(self._too_large(reader.path, file)) from None
 
-    def _rewritten(self, piece: Piece, begun: _Begun) -> tuple[bytes, _Begun]:
+    def _rewritten(self, piece: Piece, begun: _Begun, writer: _Writer) -> tuple[bytes, _Begun]:
         """The text of a part, and what has begun by its end."""
         if self._amended:
             amend(
@@ -101,7 +116,7 @@ class StreamingRewriter:
             frozenset(level for level, element in enumerate(piece.open) if _is_within(piece.root, element)),
             frozenset(levels[element] for element in piece.open if element in inserted),
         )
-        text = write_between(piece.root, first, last)
+        text = writer.between(piece, first, last)
         if text is None:
             raise DisseminationError(self._out_of_order(piece.begin))
         return text, behind
@@ -130,6 +145,25 @@ class StreamingRewriter:
         message = f"an element {path[-1]} has more than {self._most_held} bytes, and {needed}"
         hint = "allow more to be held, or let the operators move things within smaller elements"
         return Fault("HX9104", message, file=file, hint=hint)
+
+
+class _Writer:
+    """Writes the parts of one document; with namespaces, from where there are any on, or are ``named`` by operators."""
+
+    def __init__(self, named: bool) -> None:
+        self._named = NamedWriter() if named else None
+        self._open: list[str] = []
+
+    def between(self, piece: Piece, first: XmlElement | None, last: XmlElement | None) -> bytes | None:
+        """As :func:`~heptox.xml.write_between`."""
+        if self._named is None and piece.named:
+            self._named = NamedWriter()
+            self._named.has_written(self._open)
+        if self._named is not None:
+            return self._named.between(piece.root, first, last)
+        open_ = () if last is None else (last, *last.iterancestors())
+        self._open = [str(element.tag) for element in reversed(open_)]
+        return write_between(piece.root, first, last)
 
 
 def _outline(root: str, whole: Collection[Path]) -> Outline:

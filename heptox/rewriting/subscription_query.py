@@ -12,14 +12,14 @@ from typing import Final, NoReturn
 
 from heptox.errors import DisseminationError, Position, SchemaError
 from heptox.grammar import fault_at, step_matches, syntax
-from heptox.pattern import TEXT, Axis, PatternNode, Text, TreePattern, ValueTest
+from heptox.pattern import TEXT, Axis, PatternNode, Text, TreePattern, ValueTest, printed_test
 from heptox.schema import Path, SchemaTree
 
 MATCH: Final = "match"
 """The element that is the answer on a document that matches."""
 
 _WORDS: Final = re.compile(
-    r"""(?P<skipped>"[^"]*"|'[^']*'|\(:.*?:\))|(?P<word>@\s*\*|text\s*\(\s*\)|@?\s*[^\W\d][\w.\-\u00b7]*|\*)""",
+    r"""(?P<skipped>"[^"]*"|'[^']*'|\(:.*?:\))|@?\s*(?:Q\{[^{}]*\}|[^\W\d][\w.\-]*:)[^\W\d][\w.\-\u00b7]*|(?P<word>@\s*\*|text\s*\(\s*\)|@?\s*[^\W\d][\w.\-\u00b7]*|\*)""",
     re.DOTALL,
 )
 _SHOWN_LEAVES: Final = 3
@@ -143,7 +143,7 @@ class _Values:
             return
         leaf = tree.is_leaf(path) or tree.whole_at(path) is not None
         if not (leaf or (tree.element(path).text and not tree.element(path).children)):
-            name = "/".join((tree.root, *path))
+            name = tree.graph.prefixes.path((tree.root, *path))
             what = f"the inner element {name}, whose value no arrow carries"
             self._refuse(node, what, self._hint(path))
 
@@ -152,12 +152,13 @@ class _Values:
             return "compare its text(), which is each piece of text by itself"
         below = [leaf for leaf in self._tree.own_leaves(self._tree.stop(path)) if leaf]
         stop = self._tree.stop(path)
-        inside = ["/".join((*stop, *leaf)[len(path) :]) for leaf in below if (*stop, *leaf)[: len(path)] == path]
+        prefixes = self._tree.graph.prefixes
+        inside = [prefixes.path((*stop, *leaf)[len(path) :]) for leaf in below if (*stop, *leaf)[: len(path)] == path]
         shown = ", ".join(inside[:_SHOWN_LEAVES])
         return "compare a leaf below it" + (f": {shown}" if shown else "")
 
     def _refuse(self, node: PatternNode, what: str, hint: str) -> NoReturn:
-        message = f"the step {node.axis}{node.test} is compared and stands for {what}"
+        message = f"the step {node.axis}{printed_test(node.test)} is compared and stands for {what}"
         position = self._positions.get(node.test)
         raise DisseminationError(fault_at("HX9068", message, self._text, position, hint))
 

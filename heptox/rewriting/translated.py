@@ -91,7 +91,9 @@ def untranslated_query(schema: SchemaGraph, expression: Expression, check: Check
     try:
         lowered = lower(expression, constraints.tree, valid=True).query
     except GrammarError:
-        return TranslatedQuery((TreePattern((PatternNode("/", schema.root),)),), False, (), expression)
+        return TranslatedQuery(
+            (TreePattern((PatternNode("/", schema.elements[schema.root].name),)),), False, (), expression
+        )
     members = (normalise(member, constraints) for member in lowered.members)
     normal = Query(tuple(dict.fromkeys(member for member in members if member is not None)))
     said = query_patterns(normal, constraints, check)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from heptox.errors import DisseminationError, Fault
+from heptox.pattern import printed_test
 from heptox.rewriting.operators import (
     Arrange,
     Dissolve,
@@ -269,7 +270,7 @@ class WorkingTree:
 
 def shown(node: NodeId) -> str:
     """A node as it is written: its path, ``.`` for the root."""
-    return "/".join(node) or "."
+    return "/".join(map(printed_test, node)) or "."
 
 
 def _fault(message: str, hint: str | None = None) -> DisseminationError:

@@ -14,9 +14,9 @@ from math import inf
 from types import MappingProxyType
 
 from heptox.errors import DisseminationError, Fault
-from heptox.pattern import TEXT
+from heptox.pattern import TEXT, printed_test
 from heptox.routing.content import content_of, names, productive, restricted, smallest, weight
-from heptox.schema import Element, Particle, SchemaGraph
+from heptox.schema import Element, Particle, SchemaGraph, by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +114,21 @@ def _labels(element: ElementType) -> Iterator[str]:
 def advertised(schema: SchemaGraph) -> Advertisement:
     """The advertisement of who publishes documents that are valid for a schema.
 
-    Element types without finite valid trees are dropped, then those that cannot be reached from the root.
+    Element types without finite valid trees are dropped, then those that cannot be reached from the root; those of one
+    name are one.
 
-    Raises :class:`DisseminationError` (HX9030) where no finite document is valid.
+    Raises :class:`DisseminationError` (HX9030) where no finite document is valid, or anything may stand somewhere.
     """
+    schema = by_name(schema)
     contents = {name: content_of(element) for name, element in schema.elements.items()}
     alive = productive(contents)
     if schema.root not in alive:
         raise DisseminationError(Fault("HX9030", f"no document with the root {schema.root} is valid", file=schema.file))
     kept = {name: kept for name in alive if (kept := restricted(contents[name], alive)) is not None}
     reached = reachable(schema.root, lambda name: names(kept[name]))
+    if unbound := sorted(name for name in reached if schema.elements[name].open):
+        message = f"anything may stand in {printed_test(unbound[0])}, so documents may have whatever is asked for"
+        raise DisseminationError(Fault("HX9030", message, file=schema.file))
     return Advertisement(
         schema.root,
         {name: _element_type(schema.elements[name], kept[name]) for name in reached},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from heptox.pattern import printed_test
 from heptox.routing.advertisement import Advertisement
 from heptox.xml import Document, XmlElement, line_of
 
@@ -53,19 +54,19 @@ class Conformity:
         return None
 
     def _misfit(self, element: XmlElement, above: str) -> str | None:
-        name = element.tag
+        name, said = element.tag, printed_test(element.tag)
         if name not in self._children[above]:
-            return (
-                f"{name} may not stand below {above}" if above else f"the root {name} is not {self.advertisement.root}"
-            )
+            if above:
+                return f"{said} may not stand below {printed_test(above)}"
+            return f"the root {said} is not {printed_test(self.advertisement.root)}"
         if odd := [str(label) for label in element.attrib if label not in self._attributes[name]]:
-            return f"{name} may not have the attribute {odd[0]}"
+            return f"{said} may not have the attribute {printed_test(odd[0])}"
         if name in self._required and (missing := self._required[name].difference(element.attrib)):
-            return f"{name} has to have the attribute {min(missing)}"
+            return f"{said} has to have the attribute {printed_test(min(missing))}"
         if name not in self._with_text and _has_text(element):
-            return f"{name} may not have text"
+            return f"{said} may not have text"
         if name not in self._ending and not len(element):
-            return f"{name} may not be without children"
+            return f"{said} may not be without children"
         return None
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NoReturn
 from heptox.errors import DisseminationError, Fault
 from heptox.routing.advertisement import Advertisement, ElementType
 from heptox.schema import Cardinality, Particle
+from heptox.xml import expanded_name, split_name
 
 MOST_ADVERTISEMENT_BYTES: Final = 1 << 20
 """How large an encoded advertisement may be; that of NITF 2.5 has about 10 KB."""
@@ -32,6 +33,37 @@ _OCCURRENCE: Final = {sign: cardinality for cardinality, sign in _SIGN.items()}
 _KINDS: Final[dict[str, Literal["sequence", "choice"]]] = {",": "sequence", "|": "choice"}
 
 
+_SET_APART: Final = "~"
+"""What stands around the namespace of a name; no name of XML has it, and to who reads no namespaces it is part of a
+name like any other."""
+_ESCAPED: Final = re.compile(r"[^\w.-]")
+_ESCAPE: Final = re.compile(r"\^([0-9A-F]+)\^")
+
+
+def _written_name(name: str) -> str:
+    """A name in which no syntax has a sign, whatever its namespace.
+
+    >>> _written_name("{urn:a/b}c"), _written_name("c")
+    ('~urn^3A^a^2F^b~c', 'c')
+    """
+    namespace, local = split_name(name)
+    if not namespace:
+        return name
+    return f"~{_ESCAPED.sub(lambda found: f'^{ord(found[0]):X}^', namespace)}~{local}"
+
+
+def _read_name(written: str) -> str | None:
+    """The name that is written so, ``None`` where there is none."""
+    if not written.startswith(_SET_APART):
+        return written
+    namespace, _, local = written[1:].partition(_SET_APART)
+    try:
+        name = expanded_name(_ESCAPE.sub(lambda found: chr(int(found[1], 16)), namespace), local)
+    except (ValueError, OverflowError):
+        return None
+    return name if local and _written_name(name) == written else None
+
+
 def to_bytes(advertisement: Advertisement) -> bytes:
     """An advertisement as UTF-8 text.
 
@@ -40,15 +72,15 @@ def to_bytes(advertisement: Advertisement) -> bytes:
     """
     _check_number(len(advertisement.elements))
     elements = {
-        name: {
+        _written_name(name): {
             "content": _written(element.content, 0),
-            "optional": sorted(element.optional),
-            "required": sorted(element.required),
+            "optional": sorted(map(_written_name, element.optional)),
+            "required": sorted(map(_written_name, element.required)),
             "text": element.text,
         }
         for name, element in advertisement.elements.items()
     }
-    whole = {"format": _FORMAT, "root": advertisement.root, "elements": elements}
+    whole = {"format": _FORMAT, "root": _written_name(advertisement.root), "elements": elements}
     found = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
     _check_size(found)
     return found
@@ -94,7 +126,7 @@ def _written(particle: Particle, depth: int) -> Any:
         raise DisseminationError(Fault("HX9032", f"a content model is nested deeper than {MOST_CONTENT_DEPTH}"))
     sign = _SIGN[particle.occurrence]
     if particle.kind == "name":
-        return particle.name + sign
+        return _written_name(particle.name) + sign
     kind = "," if particle.kind == "sequence" else "|"
     return [kind + sign, *(_written(member, depth + 1) for member in particle.members)]
 
@@ -155,7 +187,10 @@ class _Reading:
     def name(self, found: Any) -> str:
         if not isinstance(found, str) or not _NAME.fullmatch(found):
             _refuse(f"{str(found)[:20]!r} is no name")
-        return self._names.setdefault(found, found)
+        name = _read_name(found)
+        if name is None:
+            _refuse(f"{found[:20]!r} is no name in a namespace")
+        return self._names.setdefault(name, name)
 
 
 def _fields(found: Any, *expected: str) -> dict[str, Any]:

@@ -13,7 +13,15 @@ from typing import Final
 
 from heptox.grammar import Expression, written_query
 from heptox.schema import Attribute, Child, Element, Particle, SchemaGraph
-from heptox.xml import NO_PREFIXES, XML_NAMESPACE, Prefixes, escaped_value, split_name
+from heptox.xml import (
+    NO_PREFIXES,
+    XML_NAMESPACE,
+    Prefixes,
+    escaped_namespace,
+    escaped_value,
+    split_name,
+    unescaped_namespace,
+)
 
 _TAG: Final = re.compile(r"<(?P<end>/?)(?P<name>[^\s/<>]+)(?P<attributes>[^<>]*?)(?P<empty>/?)>")
 _ATTRIBUTE_NAME: Final = re.compile(r'(?<=\s)([^\s="<>]+)(?==")')
@@ -82,7 +90,7 @@ class WrittenNames:
         namespace, local = split_name(name)
         prefix = self.prefixes.prefix_of(namespace, attribute=attribute) if namespace else None
         if prefix is None and (namespace or self.prefixes.namespaces.get("")):
-            found = f"Q{{{_escaped(namespace)}}}{local}"
+            found = f"Q{{{escaped_namespace(namespace)}}}{local}"
         else:
             found = f"{prefix}:{local}" if prefix else local
         known[name] = found
@@ -165,17 +173,6 @@ class WrittenNames:
 
 _MOST_KNOWN: Final = 10_000
 """How many names are kept as they were written."""
-_UNSAFE: Final = re.compile(r"[^\w.:~-]|%")
-_ESCAPE: Final = re.compile(r"%([0-9A-F]+);")
-
-
-def _escaped(namespace: str) -> str:
-    """A namespace without what separates the parts of a tag."""
-    return _UNSAFE.sub(lambda found: f"%{ord(found[0]):X};", namespace)
-
-
-def _unescaped(namespace: str) -> str:
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), namespace)
 
 
 def _declarations(bound: Mapping[str, str]) -> str:
@@ -200,7 +197,7 @@ def shown_name(name: str) -> str:
     False
     """
     namespace, closes, local = name.rpartition("}")
-    return f"{_unescaped(namespace)}}}{local}" if closes else name
+    return f"{unescaped_namespace(namespace)}}}{local}" if closes else name
 
 
 class _Declaring:
@@ -231,7 +228,7 @@ class _Declaring:
     def _declared(self, name: str, scope: dict[str, str], declared: dict[str, str]) -> str:
         if name.startswith("Q{"):
             namespace, _, local = name[2:].rpartition("}")
-            self._bind("", _unescaped(namespace), scope, declared)
+            self._bind("", unescaped_namespace(namespace), scope, declared)
             return local
         prefix, colon, _ = name.rpartition(":")
         if colon or self._known.get(""):
@@ -243,7 +240,7 @@ class _Declaring:
     def _declared_attribute(self, name: str, scope: dict[str, str], declared: dict[str, str]) -> str:
         if name.startswith("Q{"):
             namespace, _, local = name[2:].rpartition("}")
-            wanted = _unescaped(namespace)
+            wanted = unescaped_namespace(namespace)
             prefix = next((one for one, uri in scope.items() if one and uri == wanted), None)
             if prefix is None:
                 taken = {*scope, *self._known}

@@ -25,13 +25,18 @@ from heptox.xml.namespaces import (
     XSI_NAMESPACE,
     Prefixes,
     UnboundPrefixError,
+    escaped_namespace,
     expanded_name,
+    path_steps,
+    path_text,
     split_name,
+    unescaped_namespace,
 )
 
 if TYPE_CHECKING:
     from heptox.xml.beside import beside_content
     from heptox.xml.events import Readable, XmlReader, end_of_last_element
+    from heptox.xml.named_writing import NamedWriter, has_namespaces, write_named
     from heptox.xml.names import (
         EMPTY_PATTERN,
         ESCAPE_PATTERN,
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
     )
     from heptox.xml.pieces import PIECE, LiteralSource, Outline, Piece, PieceReader, PieceTooLargeError
     from heptox.xml.prolog import MOST_PROLOG, identifying_attributes, root_name, root_prefixes
+    from heptox.xml.scopes import NamespaceError, NamespaceScopes
     from heptox.xml.trees import (
         MOST_ATTRIBUTES,
         PARSING,
@@ -83,6 +89,9 @@ __all__ = [
     "XSI_NAMESPACE",
     "Document",
     "LiteralSource",
+    "NamedWriter",
+    "NamespaceError",
+    "NamespaceScopes",
     "Outline",
     "Piece",
     "PieceReader",
@@ -98,14 +107,18 @@ __all__ = [
     "decode_text",
     "end_of_last_element",
     "escaped_name",
+    "escaped_namespace",
     "escaped_text",
     "escaped_value",
     "expanded_name",
     "file_name",
+    "has_namespaces",
     "identifying_attributes",
     "line_of",
     "name_spellings",
     "parse_document",
+    "path_steps",
+    "path_text",
     "read_bytes",
     "read_document",
     "read_dtd_text",
@@ -116,10 +129,12 @@ __all__ = [
     "start_tag",
     "tags_of",
     "unescaped_name",
+    "unescaped_namespace",
     "unreadable",
     "write_between",
     "write_document",
     "write_element",
+    "write_named",
 ]
 
 __getattr__ = later(
@@ -136,8 +151,10 @@ __getattr__ = later(
             "name_spellings",
             "unescaped_name",
         ),
+        "named_writing": ("NamedWriter", "has_namespaces", "write_named"),
         "pieces": ("PIECE", "LiteralSource", "Outline", "Piece", "PieceReader", "PieceTooLargeError"),
         "prolog": ("MOST_PROLOG", "identifying_attributes", "root_name", "root_prefixes"),
+        "scopes": ("NamespaceError", "NamespaceScopes"),
         "trees": (
             "MOST_ATTRIBUTES",
             "PARSING",

@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 from heptox.errors import Fault, InputError, Position
 from heptox.xml.files import HINTS, MAXIMUM_SIZE, unreadable
-from heptox.xml.namespaces import split_name
+from heptox.xml.namespaces import MOST_NAMESPACE, split_name
 from heptox.xml.prolog import external_entity_fault
 
 MAXIMUM_TAG: Final = 10_000_000
@@ -192,6 +192,9 @@ class XmlReader:
     def _bind(self, prefix: str | None, namespace: str | None) -> None:
         if self._inside:
             self._rebinds = True
+        if len(namespace or "") > MOST_NAMESPACE:
+            message = f"a namespace has more than {MOST_NAMESPACE:,} characters"
+            raise InputError(Fault("HX1006", message, self.position))
         self._bound[prefix or ""] = namespace or ""
 
     def _look_for_namespaces(self) -> None:

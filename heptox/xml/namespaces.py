@@ -6,6 +6,7 @@ namespace, as lxml does. Prefixes belong to texts, and never decide whether two 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,9 @@ from typing import Final
 
 XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
 XSI_NAMESPACE: Final = "http://www.w3.org/2001/XMLSchema-instance"
+
+MOST_NAMESPACE: Final = 4000
+"""Characters of a namespace at most: each name in it is as long."""
 
 _DECORATIONS: Final = ("//", "@")
 """What the steps of paths may begin with."""
@@ -37,6 +41,52 @@ def split_name(name: str) -> tuple[str, str]:
         return "", name
     namespace, _, local = name[1:].rpartition("}")
     return namespace, local
+
+
+def escaped_namespace(namespace: str) -> str:
+    """A namespace without what separates names, or the parts of tags and paths.
+
+    >>> escaped_namespace("http://a/b c")
+    'http:%2F;%2F;a%2F;b%20;c'
+    """
+    return _UNSAFE.sub(lambda found: f"%{ord(found[0]):X};", namespace)
+
+
+def unescaped_namespace(namespace: str) -> str:
+    """The namespace that :func:`escaped_namespace` has written."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), namespace)
+
+
+_UNSAFE: Final = re.compile(r"[^\w.:~-]|%")
+_ESCAPE: Final = re.compile(r"%([0-9A-F]+);")
+
+
+def path_text(steps: Iterable[str]) -> str:
+    """A path of expanded names, some of which may begin with ``@``, as one text: :func:`path_steps` reads it.
+
+    >>> path_text(("a", "{http://b}c", "@{urn:d}e"))
+    'a/Q{http:%2F;%2F;b}c/@Q{urn:d}e'
+    """
+    return "/".join(map(_encoded, steps))
+
+
+def path_steps(text: str) -> list[str]:
+    """The steps of a path that :func:`path_text` has written."""
+    steps = text.split("/")
+    return [_decoded(step) for step in steps] if "{" in text else steps
+
+
+def _encoded(step: str) -> str:
+    if "{" not in step:
+        return step
+    namespace, local = split_name(step.removeprefix("@"))
+    return f"{'@' if step[0] == '@' else ''}Q{{{escaped_namespace(namespace)}}}{local}"
+
+
+def _decoded(step: str) -> str:
+    sign, opens, rest = step.partition("Q{")
+    namespace, _, local = rest.partition("}")
+    return f"{sign}{{{unescaped_namespace(namespace)}}}{local}" if opens else step
 
 
 class UnboundPrefixError(Exception):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from lxml import etree
 
 from heptox.errors import Fault, InputError, Position
 from heptox.xml.events import Readable, StartHandler, XmlReader
 from heptox.xml.files import MAXIMUM_SIZE
-from heptox.xml.trees import PARSING, XmlElement, new_parser, refuse_namespaces, syntax_fault
+from heptox.xml.scopes import NamespaceError, NamespaceScopes
+from heptox.xml.trees import PARSING, XmlElement, new_parser, syntax_fault
 from heptox.xml.writing import escaped_text, start_tag
 
 PIECE: Final = 1 << 15
@@ -21,7 +22,7 @@ PIECE: Final = 1 << 15
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Where a document may be cut: between the children of an element, as this says for each name of a child.
+    """Where a document may be cut: between the children of an element, as this says for each expanded name of a child.
 
     ``None`` is said of children that are to stay whole. Of names that are not there nothing is asked: elements of them
     may be cut anywhere.
@@ -37,14 +38,16 @@ _ANYTHING: Final = Outline({})
 class Piece:
     """A part of a document as a tree, from one cut to the next.
 
-    ``begun`` are the elements, from the root down, that began before; of these there are only the names here. ``open``
-    are those that go on behind. ``begin`` is where the part begins.
+    ``begun`` are the elements, from the root down, that began before; of these there are only the names here, and what
+    they declare. ``open`` are those that go on behind. ``begin`` is where the part begins. Where nothing so far is in a
+    namespace, it is no ``named`` one.
     """
 
     root: XmlElement
     begun: tuple[XmlElement, ...]
     open: tuple[XmlElement, ...]
     begin: Position
+    named: bool = False
 
 
 class PieceTooLargeError(Exception):
@@ -80,8 +83,11 @@ class PieceReader:
         self._reader = XmlReader(self._source, file, maximum_size=maximum_size, as_written=True)
         self._parser = new_parser(None)
         self._written: _Markup | None = None
+        self._scopes = NamespaceScopes()
+        self._named = False
         self._outlines = [outline]
         self._names: list[str] = []
+        self._tags: list[_Tag] = []
         self._whole: str | None = None
         self._may_cut = False
         self._cut: _Cut | None = None
@@ -89,7 +95,7 @@ class PieceReader:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The names of the elements that are open, the root first, down to one that has to stay whole."""
+        """The expanded names of the elements that are open, the root first, down to one that has to stay whole."""
         return (*self._names, self._whole) if self._whole else tuple(self._names)
 
     def read(self, most: int) -> Iterator[Piece]:
@@ -135,11 +141,14 @@ class PieceReader:
 
     def _handlers(self) -> tuple[StartHandler, Callable[[str], None]]:
         """What follows the elements that are open. It is called for each tag, so all that it needs is at hand."""
-        outlines, names = self._outlines, self._names
+        outlines, names, tags, scopes = self._outlines, self._names, self._tags, self._scopes
         inside = 0
 
-        def start(name: str, _: list[str]) -> None:
+        def start(written: str, attributes: list[str]) -> None:
             nonlocal inside
+            name = written
+            if attributes or ":" in written or not scopes.is_empty:
+                name = self._expanded(len(names) + inside + 1, written, attributes)
             if inside:
                 inside += 1
                 return
@@ -152,12 +161,17 @@ class PieceReader:
             else:
                 outlines.append(outline)
                 names.append(name)
+                declared = () if scopes.is_empty else scopes.declared_at(len(names))
+                tags.append(_Tag(start_tag(written, [*declared]), written))
 
         def end(_: str) -> None:
             nonlocal inside
+            if not scopes.is_empty:
+                scopes.end(len(names) + inside)
             if not inside:
                 outlines.pop()
                 names.pop()
+                tags.pop()
                 return
             inside -= 1
             if not inside:
@@ -165,26 +179,35 @@ class PieceReader:
 
         return start, end
 
+    def _expanded(self, depth: int, name: str, attributes: list[str]) -> str:
+        try:
+            expanded, others = self._scopes.start(depth, name, attributes)
+        except NamespaceError as error:
+            raise error.at(self._reader.position) from None
+        self._named = self._named or not self._scopes.is_empty or any(one[0] == "{" for one in others)
+        return expanded
+
     # pieces
 
     def _cut_here(self) -> None:
         """Before an element whose parent may be cut."""
         self._may_cut = False
         reader = self._reader
-        self._cut = _Cut(tuple(self._names), self._taken(reader.offset), reader.position)
+        self._cut = _Cut(tuple(self._tags), self._taken(reader.offset), reader.position)
 
     def _taken(self, offset: int | None) -> bytes:
         return self._source.take(offset) if self._written is None else self._written.take()
 
     def _piece(self, cut: _Cut) -> Piece:
         last, self._last = self._last, cut
-        before = "".join(f"<{name}>" for name in last.names).encode()
-        after = "".join(f"</{name}>" for name in reversed(cut.names)).encode()
+        before = "".join(tag.start for tag in last.tags).encode()
+        after = "".join(f"</{tag.name}>" for tag in reversed(cut.tags)).encode()
         try:
             root = self._tree(before + cut.before + after)
         except InputError as error:
             raise InputError(_moved(fault, last.position, len(before)) for fault in error.faults) from None
-        return Piece(root, _line(root, len(last.names), 0), _line(root, len(cut.names), -1), last.position)
+        begun, open_ = _line(root, len(last.tags), 0), _line(root, len(cut.tags), -1)
+        return Piece(root, begun, open_, last.position, self._named)
 
     def _tree(self, data: bytes) -> XmlElement:
         try:
@@ -192,9 +215,14 @@ class PieceReader:
                 root = etree.fromstring(data, self._parser)
         except etree.XMLSyntaxError as error:
             raise InputError(syntax_fault(error, self._parser, data, None, self._file)) from None
-        if b"xmlns" in data or b"xml:" in data:
-            refuse_namespaces(root, self._file)
         return root
+
+
+class _Tag(NamedTuple):
+    """The start tag of an element that is open, with what it declares, and its name as it is written."""
+
+    start: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +230,7 @@ class _Cut:
     """Where a document is cut: the elements that are open, what stands between the cut before and this one, and the
     place."""
 
-    names: tuple[str, ...]
+    tags: tuple[_Tag, ...]
     before: bytes
     position: Position
 

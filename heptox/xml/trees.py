@@ -20,6 +20,7 @@ from lxml import etree
 
 from heptox.errors import Fault, InputError, Position
 from heptox.xml.files import HINTS, MAXIMUM_SIZE, count_bytes, excerpt_of, file_name, holds, read_bytes
+from heptox.xml.namespaces import MOST_NAMESPACE
 from heptox.xml.prolog import MOST_PROLOG, Prolog, external_entity_fault, read_prolog
 
 XmlElement: TypeAlias = etree._Element
@@ -87,6 +88,7 @@ def parse_document(
     if prolog.unreadable:
         raise InputError(prolog.unreadable)
     _refuse_many_attributes(root, file)
+    _refuse_long_namespaces(root, file)
     if not namespaces:
         refuse_namespaces(root, file)
     if prolog.internal_subset is None or prolog.position is None:
@@ -218,6 +220,14 @@ def _refuse_many_attributes(root: XmlElement, file: str | None) -> None:
     if isinstance(element, XmlElement):
         message = f"the element {element.tag} has more than {MOST_ATTRIBUTES} attributes"
         raise InputError(Fault("HX1006", message, Position(line_of(element), 1, file)))
+
+
+def _refuse_long_namespaces(root: XmlElement, file: str | None) -> None:
+    declared: Iterator[tuple[str, tuple[str, str]]] = etree.iterwalk(root, events=("start-ns",))
+    for _, (_, namespace) in declared:
+        if len(namespace) > MOST_NAMESPACE:
+            message = f"a namespace has more than {MOST_NAMESPACE:,} characters"
+            raise InputError(Fault("HX1006", message, Position(line_of(root), 1, file)))
 
 
 def refuse_namespaces(root: XmlElement, file: str | None) -> None:

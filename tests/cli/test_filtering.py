@@ -306,3 +306,19 @@ def test_files_of_others_stay_where_the_folder_is_not_empty(folder: Path) -> Non
     ended = heptox_ended("filter", *options(folder, folder / "list.xml"))
     assert ended.code == 1
     assert (folder / "out" / "zoe.xml").read_text() == "mine"
+
+
+def test_prefixes_are_bound_by_the_file_and_by_options(folder: Path) -> None:
+    (folder / "list.xml").write_text(
+        '<list><x:book xmlns:x="urn:x" x:year="1"/><book xmlns="urn:y" year="2"/><book year="3"/></list>'
+    )
+    (folder / "filters.txt").write_text(
+        'declare namespace p = "urn:x";\nann\t//p:book/@p:year\nbob\t//q:book/@year\nann\t//book/@year\n'
+    )
+    ended = heptox_ended("filter", *options(folder, folder / "list.xml"), "--namespace", "q=urn:y")
+    assert ended.code == 0, ended.err
+    values = {name: etree.parse(folder / "out" / f"{name}.xml").xpath("//result/text()") for name in ("ann", "bob")}
+    assert values == {"ann": ["1", "3"], "bob": ["2"]}
+    (folder / "filters.txt").write_text("//z:book\n")
+    ended = heptox_ended("filter", *options(folder, folder / "list.xml"))
+    assert "filters.txt:1:3: HX3066 the prefix z is not bound" in ended.err

@@ -248,3 +248,46 @@ def test_documents_are_matched_in_other_words_on_spark() -> None:
     asked = ("reed.txt", "uwm.xml", "other.xml", "empty.xml", "--arrows", ARROWS)
     ended = match(*asked, "--master", "local[2]", "--way", "nddr", "--skip-bad")
     assert ended.code == 3 and ended.out == "uwm.xml\t1\nuwm.xml\t4\n" and "other.xml: HX9103" in ended.err
+
+
+NAMED = {
+    "named.xml": '<a xmlns="urn:a"><p:b xmlns:p="urn:b" p:x="1" x="2"/></a>',
+    "other.xml": '<a xmlns="urn:other"><b x="1"/></a>',
+}
+
+
+def write_named(text: str) -> None:
+    Path("named.txt").write_text(text)
+    for name, document in NAMED.items():
+        Path(name).write_text(document)
+
+
+@pytest.mark.parametrize("plan", ["memory", "relational"])
+def test_prefixes_are_bound_by_the_file_and_by_options(plan: str) -> None:
+    write_named('# names\ndeclare namespace q = "urn:b";\n\n//q:b[@q:x = 1]\n/a/*\n//Q{urn:other}b\n/Q{}a\n//o:b\n')
+    found = match("named.txt", *NAMED, "--namespace", "o=urn:other", "--namespace", "=urn:a", "--plan", plan)
+    assert found == Ended(0, "named.xml\t4\nnamed.xml\t5\nother.xml\t6\nother.xml\t8\n", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("//p:b\n", "named.txt:1:3: HX3066 the prefix p is not bound"),
+        ('declare namespace p = "urn:p"; //p:b\n', "named.txt:1:32: HX3001 this is no declaration of a namespace"),
+        ('declare namespace p = "{}";\n', "named.txt:1:24: HX3001 a namespace has no braces"),
+        ('declare namespace p="a";\ndeclare namespace p="b";\n', "named.txt:2:1: HX3001 the prefix p is declared"),
+    ],
+)
+def test_prefixes_that_cannot_be_read_are_told(text: str, told: str) -> None:
+    write_named(text)
+    ended = match("named.txt", *NAMED)
+    assert ended.code == 1
+    assert told in ended.err
+
+
+@pytest.mark.parametrize("argument", ["p", "=", "p=", "xml=urn:x", "1=urn:x", "p={}"])
+def test_an_option_that_binds_no_prefix_is_refused(argument: str) -> None:
+    write_named("//b\n")
+    ended = match("named.txt", "named.xml", "--namespace", argument)
+    assert ended.code == 2
+    assert "write PREFIX=NAMESPACE" in " ".join(ended.err.split())

@@ -294,3 +294,31 @@ def test_a_command_follows_a_daemon(served: Path, documents: list[Path], tmp_pat
     ]
     following.communicate()
     wait_until(lambda: json.loads(subscription("info", "all", "--json").out)["acknowledged"] == 3)
+
+
+def test_prefixes_are_bound_by_options_and_files_and_kept_as_namespaces(tmp_path: Path) -> None:
+    (tmp_path / "named.xml").write_text('<a xmlns:x="urn:a" x:b="1"><x:c>2</x:c></a>')
+    assert subscription("add", "one", "/a[@p:b]/p:c", "--namespace", "p=urn:a").out == "one: new\n"
+    assert subscription("add", "one", "/a[@Q{urn:a}b]/Q{urn:a}c").out == "one: held\n"
+    refused = subscription("add", "other", "/q:a")
+    assert refused.code == 1
+    assert "1:2: HX3066 the prefix q is not bound" in refused.err
+    (tmp_path / "many.txt").write_text(
+        'declare namespace p = "urn:a";\ndeclare default element namespace "urn:d";\n//p:c = 2\n/a\n//q:c\n'
+    )
+    added = subscription("add", "--file", "many.txt", "--skip-bad")
+    assert added.code == 3
+    assert added.out == "2 added\n"
+    assert "many.txt:5:3: HX3066" in added.err
+    assert json.loads(subscription("info", "many-4", "--json").out)["xpath"] == "/Q{urn:d}a"
+    assert heptox_ended("publish", "named.xml").out == "named.xml: new, 2 notified\n"
+    assert subscription("replay", "many-3", "--document", "1").out == (tmp_path / "named.xml").read_text()
+
+
+def test_a_running_peer_takes_prefixes(peer: Path, tmp_path: Path) -> None:
+    (tmp_path / "named.xml").write_text('<a xmlns:x="urn:a"><x:c>2</x:c></a>')
+    with daemon(peer):
+        assert subscription("add", "one", "//p:c = 2", "--namespace", "p=urn:a").out == "one: new\n"
+        refused = subscription("add", "other", "/q:a")
+        assert "HX3066 the prefix q is not bound" in refused.err
+        assert heptox_ended("publish", "named.xml").out == "named.xml: new, 1 notified\n"

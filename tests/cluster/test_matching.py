@@ -13,7 +13,8 @@ from heptox.errors import ClusterError, GrammarError
 from heptox.grammar import parse_subscription
 from heptox.matching import RelationalMatcher
 from heptox.pattern import TreePattern
-from heptox.xml import parse_document
+from heptox.xml import parse_document, write_element
+from tests.matching.test_namespaces import case, decided, numbered
 from tests.support.matching.conditions import printed
 from tests.support.matching.embedding import document_node, matches
 from tests.support.matching.making import random_condition, random_schema, random_text
@@ -52,6 +53,16 @@ def test_notifications_are_those_that_embedding_tells(spark: SparkSession, seed:
     assert expected
     with RelationalMatcher() as matcher:
         matcher.add_many(subscriptions.items())
+        assert matched(spark, matcher, texts) == expected
+
+
+def test_documents_and_subscriptions_have_names_in_namespaces(spark: SparkSession) -> None:
+    found = case(3)
+    texts = [write_element(document.root) for document in found.documents]
+    expected = [(doc, number) for doc, numbers in enumerate(decided(found)) for number in numbers]
+    assert expected
+    with RelationalMatcher() as matcher:
+        matcher.add_many((one.number, one.patterns) for one in numbered(found))
         assert matched(spark, matcher, texts) == expected
 
 

@@ -216,3 +216,21 @@ def test_nobody_wants_what_a_circle_of_peers_wants_for_each_other() -> None:
     assert 12 < told <= 2 * len(ring) * (MOST_SUPPORT + 1), "on each of twelve ways hops only grow, up to the most"
     network.run(60.0)
     assert network.messages["Subscribe"] + network.messages["Unsubscribe"] == told
+
+
+def test_who_reads_no_namespaces_is_told_what_it_reads() -> None:
+    link = Link()
+    assert link.add(1, "//Q{urn:a}b") == []
+    assert link.add(2, "//Q{urn:a}c or //d[@x = 1]") == [Subscribe(2, "//d[@x[. = 1]]")]
+    assert link.add(3, "//e = 'Q{urn:a}f'") == [Subscribe(3, "//e = 'Q{urn:a}f'")]
+    assert link.add(4, "/*/@Q{urn:a}b") == []
+    assert link.remove(1) == []
+    assert link.remove(2) == [Unsubscribe(2)]
+
+
+def test_who_reads_namespaces_is_told_all() -> None:
+    link = Link()
+    link.forwarding.reads_namespaces = True
+    assert link.add(1, "//Q{urn:a}b") == [Subscribe(1, "//Q{urn:a}b")]
+    assert link.add(2, "/Q{urn:a}c/Q{urn:a}b") == [], "it is covered"
+    assert link.add(3, "//b") == [Subscribe(3, "//b")]

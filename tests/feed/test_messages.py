@@ -13,9 +13,9 @@ from heptox.xml import Document, parse_document
 def test_a_document_is_parsed_once(data: bytes, code: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = []
 
-    def counting(text: bytes, file: str, *, most_nodes: int) -> Document:
+    def counting(text: bytes, file: str, *, most_nodes: int, namespaces: bool) -> Document:
         parsed.append(file)
-        return parse_document(text, file, most_nodes=most_nodes)
+        return parse_document(text, file, most_nodes=most_nodes, namespaces=namespaces)
 
     monkeypatch.setattr(messages, "parse_document", counting)
     document = FeedDocument("P", "feed", 1, "a.xml", "id", data)

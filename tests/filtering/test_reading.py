@@ -172,7 +172,6 @@ def test_what_a_filter_means_at_the_document(text: str, meaning: str) -> None:
         ("/a\n[b", "3:3"),
         ("/a[count()]", "2:9"),
         ("/a/b c", "2:11"),
-        ("/x:a", "2:8"),
         ("/a/(b | c)", "2:9"),
         ("/a/..[b]", "2:6"),
         ("/a[b='x]", "2:11"),
@@ -194,8 +193,18 @@ def test_a_variable_is_refused() -> None:
     assert fault.excerpt == "/a[b = $x]\n       ^"
 
 
+@pytest.mark.parametrize("text", ["/x:a", "//x:a[b]", "/x:*", "/a[@x:b]/x:c"])
+def test_a_prefix_that_is_not_bound_is_refused(text: str) -> None:
+    with pytest.raises(GrammarError) as caught:
+        read_filter(text)
+    (fault,) = caught.value.faults
+    assert (fault.code, fault.message) == ("HX3066", "the prefix x is not bound")
+    assert fault.position is not None
+    assert fault.position.column == text.index("x:") + 1
+
+
 @pytest.mark.parametrize("text", ["//a/namespace::*", "/a[name(namespace::x) = 'x']"])
-def test_there_are_no_namespaces(text: str) -> None:
+def test_the_namespace_axis_is_refused(text: str) -> None:
     with pytest.raises(GrammarError) as caught:
         read_filter(text)
     assert caught.value.faults[0].code == "HX3060"

@@ -108,6 +108,34 @@ def test_what_is_hidden_or_not_of_the_schema_is_kept_at_home(tmp_path: Path) -> 
     run(test)
 
 
+NAMED = '<?xml version="1.0"?>\n<a xmlns:p="urn:p" xml:lang="de"><p:b p:x="1"><c xmlns="urn:c">\u00e9</c></p:b></a>\n'
+
+
+def test_documents_in_namespaces_come_byte_for_byte_to_who_asks_for_their_names(tmp_path: Path) -> None:
+    publisher = new_peer(tmp_path / "publisher", feed="anything")
+    relay, subscriber = (new_peer(tmp_path / name, follow="all") for name in ("relay", "subscriber"))
+
+    async def test() -> None:
+        async with line(publisher, relay, subscriber):
+            await publisher.publish("first.xml", DOCUMENT)
+            await until(lambda: subscriber.reaches(publisher))
+            for name, xpath in {
+                "named": "//Q{urn:p}b[Q{urn:c}c = 'é']",
+                "plain": "//b",
+                "lang": "/a/@xml:lang",
+            }.items():
+                assert await subscriber.subscribe(name, xpath) == ()
+            await publisher.publish("named.xml", NAMED)
+            await publisher.publish("other.xml", "<a xmlns='urn:p'><b/></a>")
+            await publisher.publish("last.xml", "<a><b/></a>")
+            await delivered(subscriber, "plain", "last.xml")
+            await delivered(subscriber, "named", "named.xml")
+            await delivered(subscriber, "lang", "named.xml")
+            assert subscriber.at_work.subscribing.log.content("named", 1)[1] == NAMED.encode()
+
+    run(test)
+
+
 def test_what_is_published_while_the_daemon_is_down_goes_out_when_it_runs(tmp_path: Path) -> None:
     publisher, relay, subscriber = (new_peer(tmp_path / name) for name in ("publisher", "relay", "subscriber"))
 

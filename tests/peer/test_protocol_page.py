@@ -340,7 +340,7 @@ ADVERTISED: Final = advertised(parse_dtd("<!ELEMENT a (b?, a*)> <!ELEMENT b (#PC
 SAMPLE: Final = FeedDocument("P", "feed", 7, "a.xml", "id", b"<a/>")
 WORDING: Final = feed.Wording("0" * 32, 7, ("source " + "1" * 32, ""))
 SAMPLES: Final[tuple[feed.Message, ...]] = (
-    feed.Hello(),
+    feed.Hello(namespaces=True),
     feed.Announce("P", "feed", 1, 0, ("A", "P"), digest_of(ADVERTISED), ADVERTISED, wording=WORDING),
     feed.Withdraw("P"),
     feed.Subscribe(1, "//a", 2, merged=True),

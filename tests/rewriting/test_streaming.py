@@ -152,11 +152,11 @@ def test_copies_are_limited() -> None:
         (b"<!DOCTYPE uni [<!ENTITY e SYSTEM 'e'>]><uni>&e;</uni>", "uni.xml:1:37: HX1004"),
         (b"<uni>&e;</uni>", "uni.xml:1:6: HX1005"),
         (university()[:-2], "HX1002"),
-        (university().replace(b"</uni>", b"<n:x xmlns:n='n'/></uni>"), "uni.xml:441:1: HX1007"),
-        (university().replace(b"</uni>", b"\n <n:x/></uni>"), "uni.xml:442:6: HX1007"),
+        (university().replace(b"</uni>", b"<n:x xmlns:m='n'/></uni>"), "uni.xml:441:11: HX1007"),
+        (university().replace(b"</uni>", b"\n <n:x/></uni>"), "uni.xml:442:2: HX1007"),
         (university().replace(b"</uni>", b"\n" + b"<x>" * 300 + b"</x>" * 300 + b"</uni>"), "uni.xml:442:773: HX1006"),
     ],
-    ids=["root", "values", "external", "undeclared", "end", "namespace", "prefix", "depth"],
+    ids=["root", "values", "external", "undeclared", "end", "other prefix", "prefix", "depth"],
 )
 def test_what_cannot_be_read_or_does_not_fit_is_told_with_its_place(text: bytes, message: str) -> None:
     with pytest.raises(HeptoxError) as caught:

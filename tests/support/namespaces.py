@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Final
@@ -11,7 +12,7 @@ from lxml import etree
 
 from heptox.grammar import Expression, written_query
 from heptox.schema import Child, Element, Particle, SchemaGraph
-from heptox.xml import XML_NAMESPACE, Prefixes
+from heptox.xml import XML_NAMESPACE, Prefixes, escaped_text, escaped_value, expanded_name, split_name
 
 _NAMESPACES: Final = ("", "urn:one", "http://two.example/a%20b", "urn:three")
 _PREFIX: Final = re.compile(r"^(?:[\w.-]+:|Q\{[^}]*\})(?=[\w.-]+=\")")
@@ -94,6 +95,63 @@ class Namespacing:
 
     def _by_chance(self, random: Random) -> dict[str, str]:
         return dict(zip(random.sample(_PREFIXES, 2), random.sample(_NAMESPACES[1:], 2), strict=True))
+
+
+class Colliding(Namespacing):
+    """Puts names into namespaces so that other names of them are alike: most elements are called ``a``."""
+
+    def element(self, name: str) -> str:
+        places = Random(self.seed).sample(_NAMESPACES, len(_NAMESPACES))
+        namespace = places["abcd".index(name)] if name in ("a", "b", "c", "d") else places[0]
+        local = "a" if name in ("b", "c", "d") and Random(f"{self.seed} {name}").random() < 0.6 else name
+        return expanded_name(namespace, local)
+
+
+def declared_anyhow(root: etree._Element, random: Random) -> str:
+    """The text of an element, whose names are expanded, with declarations by chance: prefixes are bound again and again
+    to other namespaces, declared where nothing needs them, and no more where nothing is in the default namespace."""
+    return "".join(_declared(root, {"xml": XML_NAMESPACE, "": ""}, random))
+
+
+def _declared(element: etree._Element, scope: dict[str, str], random: Random) -> Iterator[str]:
+    scope = dict(scope)
+    declared: dict[str, str] = {}
+    used: set[str] = set()
+
+    def bind(prefix: str, namespace: str) -> None:
+        scope[prefix] = declared[prefix] = namespace
+
+    if random.random() < 0.3 and split_name(str(element.tag))[0]:
+        bind(random.choice(_PREFIXES), random.choice(_NAMESPACES[1:]))
+
+    def written(name: str, *, attribute: bool) -> str:
+        namespace, local = split_name(name)
+        if attribute and not namespace:
+            return local
+        known = [one for one, uri in scope.items() if uri == namespace and (one or not attribute)]
+        if not known:
+            taken = {*declared, *used}
+            free = [one for one in (*_PREFIXES, "r", "s", "t") if one not in taken and (one or not attribute)]
+            known = [random.choice(free) if namespace else ""]
+            bind(known[0], namespace)
+        prefix = random.choice(known)
+        used.add(prefix)
+        return f"{prefix}:{local}" if prefix else local
+
+    name = written(str(element.tag), attribute=False)
+    attributes = [f" {written(str(one), attribute=True)}={_quoted(str(value))}" for one, value in element.items()]
+    namespaces = [f" {f'xmlns:{one}' if one else 'xmlns'}={_quoted(uri)}" for one, uri in declared.items()]
+    parts = [*namespaces, *attributes]
+    random.shuffle(parts)
+    yield f"<{name}{''.join(parts)}>{escaped_text(element.text or '')}"
+    for child in element:
+        yield from _declared(child, scope, random)
+        yield escaped_text(child.tail or "")
+    yield f"</{name}>"
+
+
+def _quoted(value: str) -> str:
+    return f'"{escaped_value(value)}"'
 
 
 def meaning(item: str) -> object:

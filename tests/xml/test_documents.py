@@ -17,6 +17,7 @@ from heptox.errors import Fault, InputError
 from heptox.xml import (
     MOST_PROLOG,
     XmlElement,
+    XmlReader,
     line_of,
     parse_document,
     read_bytes,
@@ -353,3 +354,19 @@ def test_the_first_tag_has_to_come_soon(beginning: str) -> None:
     assert len(parse_document(document(MOST_PROLOG // 2)).root) == 300_000
     fault = fault_of(document(MOST_PROLOG))
     assert (fault.code, "does not end within" in fault.message) == ("HX1006", True)
+
+
+@pytest.mark.parametrize("name", ["xmlns", "xmlns:p"])
+@pytest.mark.parametrize(
+    "text", ["<a {0}/>", "<a><b/><c {0}>x</c></a>", '<!DOCTYPE a [<!ENTITY e "{1}">]><a><b {2}/></a>']
+)
+def test_namespaces_have_a_length(name: str, text: str) -> None:
+    long = "u" * 4001
+    told = text.format(f'{name}="{long}"', long, f'{name}="&e;"')
+    for read in (
+        lambda: parse_document(told, namespaces=True),
+        lambda: list(XmlReader(io.BytesIO(told.encode())).read(lambda *_: None, lambda _: None, lambda _: None)),
+    ):
+        with pytest.raises(InputError, match="HX1006 a namespace has more than 4,000 characters"):
+            read()
+    parse_document(told.replace("uu", "u", 1), namespaces=True)

@@ -70,7 +70,7 @@ class _FolderClient:
         self._audit = audit
 
     def subscribe(self, request: SubscriptionsRequest) -> SubscriptionsAdded:
-        wanted, faults = requested(request)
+        wanted, faults = self._subscriptions.named(*requested(request))
         added = self._subscriptions.subscribe(wanted, faults, skipping=request.skipping)
         self._audit.write_synced("subscribed", **subscribed_fields(added))
         return SubscriptionsAdded.of(added)

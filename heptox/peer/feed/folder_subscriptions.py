@@ -16,6 +16,7 @@ from typing import Any, Final
 from heptox import matching
 from heptox.errors import DisseminationError, Fault, PeerError
 from heptox.feed import FeedLog
+from heptox.grammar import NameTable
 from heptox.matching import (
     BATCH,
     AllAdded,
@@ -37,6 +38,7 @@ from heptox.peer.folder.folder import FEED, MATCHER, SUBSCRIPTIONS, PeerFolder
 from heptox.peer.models.subscriptions import NotificationModel, SubscriptionsRequest
 from heptox.peer.wire.mapping_files import MappingFiles
 from heptox.schema import SchemaTree
+from heptox.xml import Prefixes
 
 
 def open_log(folder: PeerFolder) -> SubscriptionLog:
@@ -141,6 +143,7 @@ class FolderSubscriptions:
         self._opening = ExitStack()
         self._worded = worded or partial(_worded, folder)
         self._own_schema: OwnSchema | None = None
+        self._prefixes = folder.schema().prefixes
 
     def __enter__(self) -> FolderSubscriptions:
         return self
@@ -155,9 +158,17 @@ class FolderSubscriptions:
             self._opened = self._opening.enter_context(open_broker(self._folder, self.log))
         return self._opened
 
+    def named(
+        self, wanted: Sequence[SubscriptionRequest], faults: Sequence[Fault]
+    ) -> tuple[list[SubscriptionRequest], list[Fault]]:
+        """Subscriptions with names that need no prefixes: those of the schema are known, besides those that they come
+        with. Also the ``faults``, with those of subscriptions that are none."""
+        named, more = matching.named_requests(wanted, self._prefixes)
+        return named, [*faults, *more]
+
     def subscribe(self, wanted: Sequence[SubscriptionRequest], faults: Sequence[Fault], *, skipping: bool) -> AllAdded:
-        """Add subscriptions; raises as :meth:`Broker.add`, with HX9070 for those in own words that ask for what the
-        peer's schema does not have, nor boxes that are drawn on it."""
+        """Add subscriptions that are :meth:`named`; raises as :meth:`Broker.add`, with HX9070 for those in own words
+        that ask for what the peer's schema does not have, nor boxes that are drawn on it."""
         if any(one.options.words is Words.OWN for one in wanted):
             self._own_schema = self._own_schema or OwnSchema(self._folder.schema())
             known, unknown = self._own_schema.check(wanted)
@@ -166,7 +177,8 @@ class FolderSubscriptions:
             wanted, faults = known, [*faults, *unknown]
         if self._opened is not None:
             return self._opened.add(wanted, skipping=skipping, faults=faults)
-        return read_subscriptions(wanted, skipping=skipping, faults=faults).add_to(self.log)
+        names = NameTable.of(self._folder.schema())
+        return read_subscriptions(wanted, skipping=skipping, faults=faults, names=names).add_to(self.log)
 
     def unsubscribe(self, name: str) -> Subscription:
         """Remove a subscription; raises as :meth:`Broker.remove`."""
@@ -229,12 +241,12 @@ def notification_model(log: SubscriptionLog, name: str, one: Notification, *, co
 
 def requested(request: SubscriptionsRequest) -> tuple[list[SubscriptionRequest], list[Fault]]:
     """The subscriptions of a request, and the faults of those that cannot be."""
-    options = request.options
+    options, prefixes = request.options, Prefixes.of(request.namespaces)
     wanted: list[SubscriptionRequest] = []
     faults: list[Fault] = []
     for one in request.subscriptions:
         try:
-            wanted.append(SubscriptionRequest(one.name, one.xpath, options, request.file, one.line))
+            wanted.append(SubscriptionRequest(one.name, one.xpath, options, request.file, one.line, prefixes))
         except DisseminationError as error:
             faults.extend(error.faults)
     return wanted, faults

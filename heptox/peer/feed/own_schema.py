@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from heptox.errors import DisseminationError, Fault, GrammarError, SchemaError
-from heptox.grammar import Expression, lower, may_be_tag, near_name, parse_subscription, unknown_steps
+from heptox.grammar import (
+    Expression,
+    NameTable,
+    lower,
+    may_be_tag,
+    near_name,
+    parse_subscription,
+    unknown_steps,
+    with_prefixes,
+)
 from heptox.matching import Delivery, SubscriptionRequest, Words, parse_followed
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, TEXT, PatternNode, TreePattern
 from heptox.rewriting import translate_subscription
@@ -29,6 +38,9 @@ class OwnSchema:
 
     def __init__(self, schema: SchemaGraph) -> None:
         self._schema = schema
+        self._elements = {element.name for element in schema.elements.values()}
+        self._is_open = any(element.open for element in schema.elements.values())
+        self._names = NameTable.of(schema)
         self._attributes = {one.name for element in schema.elements.values() for one in element.attributes}
         try:
             self._overlaps: Overlaps | None = Overlaps(advertised(schema))
@@ -65,12 +77,13 @@ class OwnSchema:
         if not unknown:
             for pattern in patterns:
                 if not self._may_match(pattern, worded):
-                    message = f"{one.name}: no document of the schema of this peer, {self._schema.root}, has {pattern}"
+                    shown = with_prefixes(str(pattern), self._schema.prefixes)
+                    message = f"{one.name}: no document of the schema of this peer, {self._schema.root}, has {shown}"
                     yield Fault("HX9070", message, one.position, hint=hint)
 
     def _faults_of_query(self, one: SubscriptionRequest, worded: Sequence[SchemaTree]) -> Iterator[Fault]:
         try:
-            expression = parse_followed(one.text, one.file, one.line)
+            expression = parse_followed(one.text, one.file, one.line, self._names)
         except GrammarError:  # which is reported where it is added
             return
         trees = (SchemaTree(self._schema), *worded)
@@ -85,20 +98,27 @@ class OwnSchema:
             yield Fault("HX9070", message, one.position)
 
     def _unknown(self, nodes: Iterable[PatternNode], worded: Sequence[SchemaTree]) -> Iterator[tuple[str, str | None]]:
-        """Each name that the schema does not have, as messages say it, with the name that was probably meant."""
+        """Each name that the schema does not have, as messages say it, with the name that was probably meant; where
+        anything may stand somewhere there is none."""
+        if self._is_open:
+            return
         for node in nodes:
             test = node.test
             if test.startswith("@"):
                 if test != ANY_ATTRIBUTE and test[1:] not in self._attributes:
                     near = near_name(test[1:], sorted(self._attributes))
-                    yield f"attribute {test[1:]}", near and f"@{near}"
+                    yield f"attribute {self._said(test)[1:]}", near and self._said(f"@{near}")
             elif not self._may_be(test, worded):
-                yield f"element {test}", near_name(test, self._schema.elements)
+                near = near_name(test, sorted(self._elements))
+                yield f"element {self._said(test)}", near and self._said(near)
             yield from self._unknown(node.children, worded)
+
+    def _said(self, test: str) -> str:
+        return self._schema.prefixes.step(test)
 
     def _may_be(self, test: str, worded: Sequence[SchemaTree]) -> bool:
         """Whether there may be elements of that name."""
-        declared = test in (ANY_ELEMENT, TEXT) or test in self._schema.elements
+        declared = test in (ANY_ELEMENT, TEXT) or test in self._elements
         return declared or any(may_be_tag(test, tree) for tree in worded)
 
     def _may_match(self, pattern: TreePattern, worded: Sequence[SchemaTree]) -> bool:

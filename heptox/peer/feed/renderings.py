@@ -16,6 +16,7 @@ from heptox import matching
 from heptox.checks import Check, no_check
 from heptox.errors import DisseminationError, Fault, HeptoxError, PeerError, TranslationError
 from heptox.feed import TEXT_LIMIT, Wording
+from heptox.grammar import NameTable
 from heptox.mapping import exchange
 from heptox.matching import Delivery, Followed, FollowedAnswers, ask_document, of_one_document, parse_followed
 from heptox.pattern import TreePattern
@@ -33,7 +34,7 @@ from heptox.rewriting import (
 )
 from heptox.schema import SchemaGraph, as_declared, conform
 from heptox.translate import Direction, Hop
-from heptox.xml import Document, write_document
+from heptox.xml import Document, has_namespaces, write_document, write_named
 
 MOST_SECONDS: Final = 60.0
 """Seconds that the translation of one subscription may take: mappings come from strangers, and others wait."""
@@ -93,7 +94,8 @@ class Chain:
         document = conform(document, self.schema)
         for hop in reversed(self.hops):
             document = exchange(hop.to.answered_by(hop.mapping), document, check=of_one_document())
-        return write_document(document.root).encode()
+        root = document.root
+        return write_named(root) if has_namespaces(root) else write_document(root).encode()
 
 
 def chain_of(own: SchemaGraph, wording: Wording, files: Sequence[MappingFiles], check: Check = no_check) -> Chain:
@@ -158,7 +160,8 @@ def _rendering(chain: Chain, one: OwnSubscription, check: Check) -> Rendering:
 def _translated(chain: Chain, one: OwnSubscription, check: Check) -> TranslatedQuery:
     if one.deliver is not Delivery.ANSWERS:
         return translate_subscription(chain.hops, one.text, check)
-    query = parse_followed(one.text)
+    names = NameTable.of(chain.hops[0].start if chain.hops else chain.schema)
+    query = parse_followed(one.text, names=names)
     return translate_query(chain.hops, query, check) if chain.hops else untranslated_query(chain.schema, query, check)
 
 

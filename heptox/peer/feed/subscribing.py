@@ -81,6 +81,7 @@ class Subscribing:
         self, wanted: Sequence[SubscriptionRequest], faults: Sequence[Fault], *, skipping: bool
     ) -> Announced:
         """Add subscriptions, and announce them to others; raises as :meth:`FolderSubscriptions.subscribe`."""
+        wanted, faults = await trio.to_thread.run_sync(self._subscriptions.named, wanted, faults)
         subscribe = partial(self._subscriptions.subscribe, wanted, faults, skipping=skipping)
         result = await trio.to_thread.run_sync(subscribe)
         await self._recorder.administered("subscribed", **subscribed_fields(result))

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from heptox.peer.feed.publishing import Offer
 
 _OPTIONS: Final = Options()
+_NO_NAMESPACES: Final[dict[str, str]] = {}
+MOST_NAMESPACES: Final = 1000
+"""How many prefixes may be bound in one request."""
 
 
 class SubscriptionEntry(Exact):
@@ -41,7 +44,8 @@ class SubscriptionEntry(Exact):
 
 class SubscriptionsRequest(Exact):
     """Subscriptions to add, all or none, or if ``skipping`` all that can be; the bounds and the policy are of each, and
-    so is in whose ``words`` they are, and what to ``deliver``."""
+    so is in whose ``words`` they are, and what to ``deliver``. ``namespaces`` are what prefixes stand for in all
+    of them, ``""`` for no prefix."""
 
     subscriptions: tuple[SubscriptionEntry, ...]
     file: str | None = None
@@ -51,6 +55,7 @@ class SubscriptionsRequest(Exact):
     words: Words = _OPTIONS.words
     deliver: Delivery = _OPTIONS.deliver
     skipping: StrictBool = False
+    namespaces: Annotated[dict[str, str], Field(max_length=MOST_NAMESPACES)] = _NO_NAMESPACES
 
     @property
     def options(self) -> Options:

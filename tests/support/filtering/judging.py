@@ -50,7 +50,7 @@ def judged_tree(document: bytes) -> XmlElement:
     >>> root.xpath("//text()")
     []
     """
-    root = parse_document(document).root
+    root = parse_document(document, namespaces=True).root
     root.getroottree().docinfo.clear()
     for element in root.iter():
         element.text = element.text or None
@@ -61,8 +61,10 @@ def judged_tree(document: bytes) -> XmlElement:
 # -- lxml ----------------------------------------------------------------------------------------------------------
 
 
-def whole(filters: Sequence[str], document: bytes) -> list[tuple[Result, ...]]:
-    """What each filter (XPath 1.0) gives on a document, in document order, by lxml.
+def whole(
+    filters: Sequence[str], document: bytes, namespaces: tuple[tuple[str, str], ...] = ()
+) -> list[tuple[Result, ...]]:
+    """What each filter (XPath 1.0) gives on a document, in document order, by lxml; ``namespaces`` are their prefixes.
 
     Raises :class:`heptox.errors.InputError` for a document that is none, ``etree.XPathError`` for a filter that is
     none, or that has no value.
@@ -73,24 +75,25 @@ def whole(filters: Sequence[str], document: bytes) -> list[tuple[Result, ...]]:
     [(('value', 'number', '1'),), (('value', 'boolean', 'false'),), (('value', 'string', 'x'),)]
     """
     root = judged_tree(document)
-    return [tuple(_results_of_lxml(_asked(text)(root))) for text in filters]
+    return [tuple(_results_of_lxml(_asked(text, namespaces)(root))) for text in filters]
 
 
 @lru_cache(maxsize=4096)
-def _asked(text: str) -> Callable[[XmlElement], object]:
+def _asked(text: str, namespaces: tuple[tuple[str, str], ...] = ()) -> Callable[[XmlElement], object]:
     """The value of an expression at the document node.
 
     lxml asks all that it is given of the root element, also when it is given a document. In a predicate of the document
     node the expression stands as it is, and a function keeps its value.
     """
-    etree.XPath(text)
+    bound = dict(namespaces)
+    etree.XPath(text, namespaces=bound)
     kept: list[object] = []
 
     def keep(_: object, value: object) -> bool:
         kept.append(value)
         return True
 
-    path = etree.XPath(f"/self::node()[keep({text}\n)]", extensions={(None, "keep"): keep})
+    path = etree.XPath(f"/self::node()[keep({text}\n)]", extensions={(None, "keep"): keep}, namespaces=bound)
 
     def ask(root: XmlElement) -> object:
         kept.clear()
