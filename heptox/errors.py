@@ -142,7 +142,7 @@ CODES: Final[dict[str, str]] = {
     "HX1004": "external entity",
     "HX1005": "entity without a declaration that is read",
     "HX1006": "document exceeds a limit",
-    "HX1007": "namespaces are not handled",
+    "HX1007": "prefix that is not declared",
     # 2: schemas
     "HX2001": "DTD is malformed",
     "HX2002": "DTD refers to an external entity that is not read",

@@ -30,6 +30,6 @@ def read_documents(mapping: Mapping, names: Sequence[str], side: Side | None) ->
     """
     found: dict[Side, list[Document]] = {"source": [], "target": []}
     for name in names:
-        own, document = side_of(mapping, parse_document(read_bytes(name), file_name(name), namespaces=True), side)
+        own, document = side_of(mapping, parse_document(read_bytes(name), file_name(name)), side)
         found[own].append(document)
     return found

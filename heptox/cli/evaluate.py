@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
 SECONDS: Final = 60.0
 """How long Saxon may take for a query, unless the user says so."""
-_NAMESPACE: Final = "HX1007"
-"""What is said of a name in a namespace, which our own engines do not take."""
 LARGE: Final = 4_000_000
 """From how many bytes on it takes less time to make columns of a document than to interpret a query on it."""
 
@@ -113,14 +111,7 @@ def evaluate(
         elif not documents:
             raise typer.BadParameter("no document is given")
         elif declared is None:
-            try:
-                items = _read_once(expression, read, times, explain)
-            except InputError as error:
-                if {fault.code for fault in error.faults} != {_NAMESPACE}:
-                    raise
-                if explain:
-                    print_note(f"by Saxon: {error.summary}")
-                items = _by_saxon(question, None, _texts(read, None, times), timeout, times)
+            items = _read_once(expression, read, times, explain)
         else:
             items = _stated(expression, read, declared, times, explain, opened)
         if json:
@@ -211,7 +202,7 @@ def _texts(read: list[tuple[str, bytes]], schema: _Schema | None, times: _Times)
                 store.identifying(graph, root_prefixes(data)) for graph, (_, data) in zip(found, read, strict=True)
             ]
         else:
-            parsed = [parse_document(data, file_name(document), namespaces=True) for document, data in read]
+            parsed = [parse_document(data, file_name(document)) for document, data in read]
             attributes = [identifying_attributes(document.internal_subset or "") for document in parsed]
         texts = (write_element(document.root) for document in parsed)
         return [store.with_identifiers(text, declared) for text, declared in zip(texts, attributes, strict=True)]
@@ -236,7 +227,7 @@ def _read_once(expression: Expression, read: list[tuple[str, bytes]], times: _Ti
     """The items, from documents whose schema is not known; all documents are parsed before the first."""
     if any(syntax.collections(expression)):
         with times.taken("read"):
-            together = [parse_document(data, file_name(document), namespaces=True) for document, data in read]
+            together = [parse_document(data, file_name(document)) for document, data in read]
         return times.items(_together(expression, together, "no schema is given", explain), "items")
     with times.taken("read"):
         answers = [_answer(expression, data, file_name(document), explain) for document, data in read]
@@ -258,7 +249,7 @@ def _answer(expression: Expression, data: bytes, name: str, explain: bool) -> It
             document, reason = store.projected_once(read, expression, name), plan.reason
     if explain:
         print_note(f"interpreted: {reason}")
-    return store.evaluate(expression, [document or parse_document(data, name, namespaces=True)])
+    return store.evaluate(expression, [document or parse_document(data, name)])
 
 
 def _together(expression: Expression, documents: list[Document], why: str, explain: bool) -> Iterator[str]:
@@ -316,7 +307,7 @@ def _checked(read: list[tuple[str, bytes]], schema: _Schema) -> tuple[list[Docum
     """The documents as their schemas have them, and the schema graph of each: of a schema whose root is not said, any
     that may be.
     """
-    parsed = [parse_document(data, file_name(document), namespaces=True) for document, data in read]
+    parsed = [parse_document(data, file_name(document)) for document, data in read]
     for document in parsed:
         if (other := other_schema_fault(document, *schema.graphs)) is not None:
             raise SchemaError(other)

@@ -152,9 +152,7 @@ def exchanged(
             yield text
     if not found:
         conflicts.clear()
-        read = _as_its_schema_has_it(
-            parse_document(read_bytes(document), file_name(document), namespaces=True), mapping, to
-        )
+        read = _as_its_schema_has_it(parse_document(read_bytes(document), file_name(document)), mapping, to)
         yield write_document(exchange(mapping, read, conflicts=conflicts).root, indent=indent)
     _note_conflicts(conflicts.total(), [path_text(mapping.target, leaf) for leaf in sorted(conflicts)])
 

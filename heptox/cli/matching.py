@@ -292,7 +292,7 @@ class _Documents:
             found = None
             with self._faults.noted():
                 text = read_bytes(file)
-                found = parse_document(text, file_name(file), namespaces=True), text
+                found = parse_document(text, file_name(file)), text
             if found is not None:
                 self.places.append(place)
                 yield found

@@ -75,7 +75,7 @@ def suggest(
 
 def _documents(files: Sequence[str], graph: SchemaGraph) -> list[Document]:
     """The sample documents of a side; raises :class:`SchemaError` (HX2013) for those of another schema."""
-    documents = [parse_document(read_bytes(file), file_name(file), namespaces=True) for file in files]
+    documents = [parse_document(read_bytes(file), file_name(file)) for file in files]
     faults = [fault for one in documents if (fault := other_schema_fault(one, graph.root)) is not None]
     if faults:
         raise SchemaError(faults)

@@ -243,7 +243,7 @@ def image(
             first = next(pieces, None)
             if first is not None:
                 return True, chain([first], pieces)
-    document, valid = _as_its_schema_has_it(parse_document(content, name, namespaces=True), mapping)
+    document, valid = _as_its_schema_has_it(parse_document(content, name), mapping)
     return valid, iter([write_document(exchange(mapping, document, conflicts=conflicts).root)])
 
 

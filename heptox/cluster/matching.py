@@ -248,7 +248,7 @@ def _rows(shredder: Shredder, tag_paths: TagPaths, doc: int, text: str | bytes) 
     try:
         if not 0 <= doc < _MOST_DOCUMENT:
             raise InputError(Fault("HX1001", f"the number of a document is from 0 to {_MOST_DOCUMENT - 1}"))
-        shredder.add(parse_document(text, namespaces=True))
+        shredder.add(parse_document(text))
     except InputError as error:
         first = [pa.array([value]) for value in (doc, 0, _UNREADABLE)]
         nothing = [pa.array([None], kind) for kind in (pa.list_(pa.int32()),)]

@@ -64,7 +64,7 @@ class _Matching:
         self, publisher: Publisher, matcher: DomainMatcher, number: int, text: str | bytes
     ) -> list[tuple[int, int | None, str | None]]:
         try:
-            document = conform(parse_document(text, namespaces=True), self._mapping.source.graph)
+            document = conform(parse_document(text), self._mapping.source.graph)
             found = matcher.match(publisher, document, self._way)
         except HeptoxError as error:
             return [(number, None, error.summary)]

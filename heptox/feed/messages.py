@@ -323,7 +323,7 @@ class FeedDocument:
         time."""
         if not self._parsed:
             try:
-                self._parsed.append(parse_document(self.data, self.name, most_nodes=MOST_NODES, namespaces=True))
+                self._parsed.append(parse_document(self.data, self.name, most_nodes=MOST_NODES))
             except InputError as error:
                 self._parsed.append(error)
         found = self._parsed[0]

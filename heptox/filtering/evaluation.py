@@ -33,7 +33,7 @@ def evaluated_tree(data: bytes, file: str | None = None) -> XmlElement:
 
     Raises :class:`InputError` as :func:`parse_document`.
     """
-    root = parse_document(data, file, namespaces=True).root
+    root = parse_document(data, file).root
     if not data.startswith(b"<") or b"\0" in data[:2] or b"<!DOCTYPE" in data or b"<![CDATA[]]>" in data:
         root.getroottree().docinfo.clear()
         for element in root.iter():

@@ -39,7 +39,7 @@ def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode, trace
     """
     prefixes = image_prefixes(tree)
     start = f"<{prefixes.written(tree.root)}{declarations(prefixes)}/>"
-    root = parse_document(start, namespaces=True).root
+    root = parse_document(start).root
     _Writing(tree, rules, root, trace).fill(root, image, ())
     return Document(root)
 

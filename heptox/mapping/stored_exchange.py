@@ -81,7 +81,7 @@ def exchange_stored(
                 report(str(reason))
             text = store.whole(doc, name, length, cursor, reader="its exchange", reason=str(reason))
             written = store.catalogue.names.item(text.decode())
-            document = parse_document(written, name, namespaces=True)
+            document = parse_document(written, name)
             yield write_document(exchange(mapping, document, conflicts=conflicts).root)
             return
         copies = _Copies(store, cursor, doc, plan.prefixes)
@@ -132,10 +132,10 @@ class _Copies:
 
     def _copy(self, node: int, stop: int) -> tuple[int, str, str, bool]:
         written = self._store.catalogue.names.item(self._store.text(self._doc, node, stop, self._cursor))
-        element = parse_document(written, namespaces=True).root
+        element = parse_document(written).root
         content = hashlib.sha256(repr(_content(element)).encode("utf-8", "surrogatepass")).hexdigest()
         start = f"<_{declarations(self._prefixes)}>"
-        root = parse_document(f"{start}</_>", namespaces=True).root
+        root = parse_document(f"{start}</_>").root
         root.append(copied(element, "_", root))
         text = write_element(root).removeprefix(start).removesuffix("</_>").removeprefix("<_")
         return node, content, text.removesuffix("_>"), text.endswith("_>")

@@ -228,7 +228,7 @@ class Broker:
     def match(self, data: bytes, file: str | None = None) -> tuple[int, ...]:
         """The numbers of the subscriptions that a document of this peer matches; raises :class:`InputError` as
         :func:`~heptox.xml.parse_document`."""
-        document = parse_document(data, file, most_nodes=MOST_NODES, namespaces=True)
+        document = parse_document(data, file, most_nodes=MOST_NODES)
         numbers, asked = self._judge(document)
         return tuple(sorted((*numbers, *asked.numbers)))
 
@@ -258,7 +258,7 @@ class Broker:
             before = self.log.published(publication)
             if before is not None:
                 return PublishOutcome(before)
-            document = parse_document(publication.data, file, most_nodes=MOST_NODES, namespaces=True)
+            document = parse_document(publication.data, file, most_nodes=MOST_NODES)
             if self._root is not None and (other := other_schema_fault(document, self._root)) is not None:
                 raise SchemaError(other)
             numbers, asked = self._judge(document)

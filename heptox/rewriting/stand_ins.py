@@ -13,7 +13,7 @@ def put_stand_ins(root: XmlElement) -> None:
     """Give the elements and attributes of a tree the names that stand for theirs; no two names have the same.
 
     >>> from heptox.xml import parse_document
-    >>> root = parse_document("<a xmlns='urn:a'/>", namespaces=True).root
+    >>> root = parse_document("<a xmlns='urn:a'/>").root
     >>> put_stand_ins(root)
     >>> before = root.tag
     >>> take_stand_ins(root)

@@ -107,7 +107,7 @@ class _ByXsd(DocumentChecker):
         self._roots = frozenset(global_elements(files))
 
     def faults_of(self, data: bytes, file: str) -> DocumentFaults:
-        document = parse_document(data, file, namespaces=True)
+        document = parse_document(data, file)
         if self._named is not None and (fault := other_schema_fault(document, chosen_root(self._named, None))):
             return DocumentFaults(1, (fault,))
         if document.root.tag not in self._roots:

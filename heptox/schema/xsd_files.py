@@ -245,7 +245,7 @@ class _Gathering:
         if digest in self._digests:  # a copy in another folder
             return self._digests[digest]
         self._bytes += len(data)
-        root = parse_document(data, name, namespaces=True).root
+        root = parse_document(data, name).root
         if root.tag != XSD + "schema":
             message = f"the root element is {root.tag}, so this is no XSD"
             hint = f"an XSD has the root {XSD}schema"

@@ -77,7 +77,7 @@ def projected_once(document: ReadDocument, expression: syntax.Expression, name: 
         return None
     text = b"".join(projected(document.blocks, document.catalogue.graph, document.names.types, wanted))
     try:
-        return parse_document(document.written.item(text.decode()), name, namespaces=True)
+        return parse_document(document.written.item(text.decode()), name)
     except InputError:  # whose positions would be others than those of the document
         return None
 

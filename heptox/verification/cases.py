@@ -124,7 +124,7 @@ class CaseMaker:
             )
         except ValueError as error:
             raise TranslationError(Fault("HX5013", str(error))) from None
-        return parse_document(text, namespaces=True)
+        return parse_document(text)
 
     def instance(self, document: Document) -> Instance | None:
         """The document with its image; ``None`` where it is not valid or cannot be exchanged."""

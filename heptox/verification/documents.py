@@ -25,9 +25,7 @@ def instance_of(mapping: Mapping, document: Document) -> Instance:
     """A document with its image, which is as if it had been written and read; raises as :func:`exchange`."""
     conflicts: Counter[Path] = Counter()
     image = exchange(mapping, document, conflicts=conflicts)
-    return Instance(
-        document, parse_document(write_document(image.root), namespaces=True), tuple(sorted(conflicts.items()))
-    )
+    return Instance(document, parse_document(write_document(image.root)), tuple(sorted(conflicts.items())))
 
 
 def holds_something(image: Document) -> bool:

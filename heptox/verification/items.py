@@ -24,7 +24,7 @@ def same_items(some: Collection[str], others: Collection[str]) -> bool:
 def _without_prefixes(item: str) -> Hashable:
     if not item.startswith("<"):
         return _PREFIXED.sub("", item) if _PREFIXED.match(item) else item
-    return expanded(parse_document(item, namespaces=True).root) if "xmlns" in item else item
+    return expanded(parse_document(item).root) if "xmlns" in item else item
 
 
 def expanded(element: XmlElement) -> Hashable:

@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 from heptox.errors import Fault, InputError, Position
 from heptox.xml.files import HINTS, MAXIMUM_SIZE, unreadable
-from heptox.xml.namespaces import MOST_NAMESPACE, split_name
+from heptox.xml.namespaces import MOST_NAMESPACE
 from heptox.xml.prolog import external_entity_fault
 
 MAXIMUM_TAG: Final = 10_000_000
@@ -179,13 +179,6 @@ class XmlReader:
     def bound(self) -> dict[str, str] | None:
         """The prefixes that the root binds, ``""`` for that of elements; ``None`` once other elements bind some."""
         return None if self._rebinds else self._bound
-
-    def refuse_namespace(self, name: str) -> None:
-        """Raise :class:`InputError` (HX1007) for the name of an element or attribute that is in a namespace."""
-        if name.startswith("{"):
-            namespace, local = split_name(name)
-            message = f"the name {local} is in the namespace {namespace}"
-            raise InputError(Fault("HX1007", message, self.position, hint=HINTS["HX1007"]))
 
     # names
 

@@ -142,7 +142,7 @@ def holds(data: bytes, piece: bytes) -> bool:
 HINTS: Final = {
     "HX1003": "save the document as UTF-8",
     "HX1005": "declare it in the internal subset, without parameter entities; an external DTD is not fetched",
-    "HX1007": "namespaces are not handled: use names without prefix and xmlns",
+    "HX1007": "declare it where it is used, or above: xmlns:p=...",
 }
 
 

@@ -21,7 +21,7 @@ class NamedWriter:
     declares, as far as that can be.
 
     >>> from heptox.xml import parse_document
-    >>> root = parse_document("<a xmlns='urn:a'><b/></a>", namespaces=True).root
+    >>> root = parse_document("<a xmlns='urn:a'><b/></a>").root
     >>> root[0].tag = "b"
     >>> NamedWriter().between(root, None, None)
     b'<a xmlns="urn:a"><b xmlns=""></b></a>'

@@ -1,6 +1,6 @@
 """Documents as trees, with limits on size, depth and entities.
 
-What a document is here: elements, attributes and text without namespaces. Comments and processing instructions are
+What a document is here: elements, attributes and text. Comments and processing instructions are
 dropped when a document is read, and text around them is joined, so a leaf has one text; CDATA sections are text;
 entities that the internal subset declares are expanded, and defaults of attributes that it declares are added. A DTD
 that DOCTYPE names is never fetched. A document is refused rather than read without something that it refers to.
@@ -56,18 +56,16 @@ def read_document(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_S
     return parse_document(read_bytes(path, maximum_size=maximum_size), file_name(path))
 
 
-def parse_document(
-    text: str | bytes, file: str | None = None, *, most_nodes: int | None = None, namespaces: bool = False
-) -> Document:
+def parse_document(text: str | bytes, file: str | None = None, *, most_nodes: int | None = None) -> Document:
     """The document in ``text``; a ``str`` is read as it is, whatever encoding its XML declaration names.
 
-    One that may have over ``most_nodes`` elements and attributes, as far as is seen before it is parsed, is refused,
-    and so are names in ``namespaces``, unless they are allowed.
+    One that may have over ``most_nodes`` elements and attributes, as far as is seen before it is parsed, is refused.
 
     Raises :class:`InputError` with a position: HX1002 not well-formed, HX1003 encoding unknown or not kept, HX1004
     external entity, HX1005 entity without a declaration that is read, HX1006 nested or expanded beyond the limits of
     :data:`MAXIMUM_SIZE`, with more than :data:`MOST_ATTRIBUTES` on an element or than ``most_nodes``, or with a first
-    tag that does not end within :data:`MOST_PROLOG`, HX1007 namespace. No other file and no network is touched.
+    tag that does not end within :data:`MOST_PROLOG`, HX1007 a prefix that nothing declares. No other file and no network
+    is touched.
 
     >>> parse_document("<a>x<!-- c -->y<![CDATA[<z]]></a>").root.text
     'xy<z'
@@ -89,8 +87,6 @@ def parse_document(
         raise InputError(prolog.unreadable)
     _refuse_many_attributes(root, file)
     _refuse_long_namespaces(root, file)
-    if not namespaces:
-        refuse_namespaces(root, file)
     if prolog.internal_subset is None or prolog.position is None:
         return Document(root, file)
     position = replace(prolog.position, column=prolog.position.column + 1)
@@ -228,22 +224,6 @@ def _refuse_long_namespaces(root: XmlElement, file: str | None) -> None:
         if len(namespace) > MOST_NAMESPACE:
             message = f"a namespace has more than {MOST_NAMESPACE:,} characters"
             raise InputError(Fault("HX1006", message, Position(line_of(root), 1, file)))
-
-
-def refuse_namespaces(root: XmlElement, file: str | None) -> None:
-    found = root.xpath("(//*[namespace-uri()] | //@*[namespace-uri()]/..)[1]")
-    element = found[0] if isinstance(found, list) and found else None
-    if not isinstance(element, XmlElement):
-        return
-    names = [etree.QName(name) for name in (element.tag, *element.attrib)]
-    name = next(name for name in names if name.namespace)
-    fault = Fault(
-        "HX1007",
-        f"the name {name.localname} is in the namespace {name.namespace}",
-        Position(line_of(element), 1, file),
-        hint=HINTS["HX1007"],
-    )
-    raise InputError(fault)
 
 
 _COUNT: Final = etree.XPath("count(descendant-or-self::*)")

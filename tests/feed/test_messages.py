@@ -15,7 +15,11 @@ def test_a_document_is_parsed_once(data: bytes, code: str | None, monkeypatch: p
 
     def counting(text: bytes, file: str, *, most_nodes: int, namespaces: bool) -> Document:
         parsed.append(file)
-        return parse_document(text, file, most_nodes=most_nodes, namespaces=namespaces)
+        return parse_document(
+            text,
+            file,
+            most_nodes=most_nodes,
+        )
 
     monkeypatch.setattr(messages, "parse_document", counting)
     document = FeedDocument("P", "feed", 1, "a.xml", "id", data)

@@ -341,7 +341,7 @@ def test_what_is_no_document_is_refused(document: bytes, code: str) -> None:
 )
 def test_names_that_stand_for_nothing_are_refused_wherever_they_stand(document: bytes) -> None:
     with pytest.raises(InputError):
-        parse_document(document, namespaces=True)
+        parse_document(document)
     with pytest.raises(InputError) as raised:
         list(Chunker([Projection(frozenset({("r", "k")}))]).read(BytesIO(document)))
     assert raised.value.faults[0].code in ("HX1002", "HX1007")

@@ -48,4 +48,4 @@ def image_set(rules: Mapping, document: str) -> Hashable:
 
 def text_set(document: str) -> Hashable:
     """A document as a set."""
-    return as_set(parse_document(document, namespaces=True).root)
+    return as_set(parse_document(document).root)

@@ -134,7 +134,7 @@ def test_members_of_one_local_name_are_no_box() -> None:
 
 
 def in_memory(mapping: Mapping, text: str, conflicts: Counter[Path] | None = None) -> str:
-    read = conform(parse_document(text, namespaces=True), mapping.source.graph)
+    read = conform(parse_document(text), mapping.source.graph)
     return write_document(exchange(mapping, read, conflicts=conflicts).root)
 
 
@@ -151,7 +151,7 @@ def test_images_have_the_prefixes_of_their_schema() -> None:
     assert told == []
     back = in_memory(invoices().mirrored(), IMAGE.replace("cbc:ID", "cbc:Credit"))
     assert text_set(back) == text_set(document().replace("<b:Kind>ID<", "<b:Kind>Credit<"))
-    assert not validity_faults(parse_document(back, namespaces=True), invoices().source.graph)
+    assert not validity_faults(parse_document(back), invoices().source.graph)
 
 
 @pytest.mark.parametrize("seed", range(tries(4)))
@@ -168,7 +168,7 @@ def test_random_mappings_in_namespaces(seed: int) -> None:
             mapping = making(named.problem.mapping, to)
             for plain in random_documents(random, given, 2, side=to):
                 text = named.document(plain, to)
-                assert not validity_faults(parse_document(text, namespaces=True), mapping.source.graph)
+                assert not validity_faults(parse_document(text), mapping.source.graph)
                 found, expected, told = Counter[Path](), Counter[Path](), list[str]()
                 assert on_store(mapping, text, found, told) == in_memory(mapping, text, expected)
                 assert found == expected

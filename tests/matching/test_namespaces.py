@@ -59,7 +59,7 @@ class Case:
         named = etree.fromstring(self._naming.document(write_element(plain.root), self._random.getrandbits(30)))
         text = declared_anyhow(named, self._random)
         assert meaning(text) == meaning(etree.tostring(named, encoding="unicode"))
-        return parse_document(text, namespaces=True)
+        return parse_document(text)
 
     def _written(self, condition: Condition, prefixes: Prefixes) -> Condition:
         naming = self._naming

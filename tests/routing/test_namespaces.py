@@ -76,7 +76,7 @@ def check(seed: int) -> Counter[str]:
         text = random_document(schema, random, repeats=2, elements=12)
         if random.random() < 0.5:
             text = outside(random, write_element(parse_document(text).root), schema)
-        document = parse_document(naming.document(text, random.getrandbits(30)), namespaces=True)
+        document = parse_document(naming.document(text, random.getrandbits(30)))
         fits = Conformity(named).first_misfit(document) is None
         assert fits == (Conformity(plain).first_misfit(parse_document(text)) is None)
         if fits:

@@ -138,7 +138,7 @@ def test_a_dtd_means_what_it_is_made_of_and_its_documents_are_those_of_libxml2(s
         return  # random documents are made of plain names
     for _ in range(4):
         document = damaged(random, graph)
-        parsed = parse_document(document, namespaces=True)
+        parsed = parse_document(document)
         is_valid = judge.validate(etree.fromstring(document)) and parsed.root.tag == "a"
         assert (validity_faults(parsed, graph) == ()) == is_valid, (text, document)
 

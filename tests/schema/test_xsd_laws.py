@@ -89,7 +89,7 @@ def test_every_valid_document_keeps_to_the_graph(seed: int, tmp_path: Path) -> N
         if text is None:
             continue
         assert [error.reason for error in judge.iter_errors(text)] == []
-        document = parse_document(text, namespaces=True)
+        document = parse_document(text)
         assert breaches(graph, document.root, graph.elements[graph.root]) == []
         (tmp_path / "document.xml").write_text(text, encoding="utf-8")
         assert checker.check(tmp_path / "document.xml").faults == ()

@@ -151,7 +151,7 @@ class Expected:
 
 
 def expected(text: str, graph: SchemaGraph, catalogue: Catalogue) -> Expected:
-    document = conform(parse_document(text, namespaces=True), graph)
+    document = conform(parse_document(text), graph)
     found = Expected()
     found.text = _written(document.root, 0, found.places).encode()
     for relation in catalogue.relations:

@@ -38,7 +38,7 @@ def test_answers_are_saxons(expression: Expression, plain: SchemaGraph, seed: in
             store.load(f"document {number}", text.encode())
         found = list(query(store, plan_query(asked, store.catalogue)))
     assert _meanings(found) == together
-    parsed = [parse_document(text, namespaces=True) for text in documents]
+    parsed = [parse_document(text) for text in documents]
     assert _meanings(list(evaluate(asked, parsed))) == together
     for text, items in zip(documents, expected, strict=True):
         once = answer_once(asked, text)
@@ -68,7 +68,7 @@ INVOICE: Final = """<inv:Invoice xmlns:inv="urn:inv" xmlns="urn:cbc" xmlns:a="ur
 )
 def test_items_declare_the_namespaces_of_their_names(text: str, items: list[str]) -> None:
     expression = parse_query(f'declare namespace c = "urn:cbc"; declare namespace a = "urn:agg"; {text}')
-    assert list(evaluate(expression, [parse_document(INVOICE, namespaces=True)])) == items
+    assert list(evaluate(expression, [parse_document(INVOICE)])) == items
 
 
 def test_a_schema_offers_its_prefixes_and_names() -> None:
@@ -90,8 +90,8 @@ def test_what_is_hidden_is_hidden_in_namespaces(seed: int) -> None:
     text = namespacing.document(document(REGULAR, seed), seed)
     pruned = BytesIO()
     assert names.prune(BytesIO(text.encode()), pruned)
-    left = parse_document(pruned.getvalue(), namespaces=True).root
-    before = parse_document(text, namespaces=True).root
+    left = parse_document(pruned.getvalue()).root
+    before = parse_document(text).root
     for name in graph.elements:
         hidden = name == namespacing.element("n")
         assert len(list(left.iter(name))) == (0 if hidden else len(list(before.iter(name)))), name

@@ -40,7 +40,7 @@ def use_cases() -> Iterator[UseCase]:
             first, rest = part.split("\n", 1)
             name, documents = first.split(": ")
             query, items = re.split(r"^==\n", rest, flags=re.MULTILINE)
-            read = (parse_document((FOLDER / each).read_bytes(), each, namespaces=True) for each in documents.split())
+            read = (parse_document((FOLDER / each).read_bytes(), each) for each in documents.split())
             texts = tuple(write_element(document.root) for document in read)
             yield UseCase(f"{file.stem} {name}", XQuery(query, texts), items.splitlines())
 

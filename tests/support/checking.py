@@ -101,11 +101,7 @@ def answered_of(query: str, document: str) -> frozenset[str]:
     asks for both: what is no number, compared with a number, is false then (``semantics.md`` section 7).
     """
     answer = answer_of(query, document)
-    return (
-        frozenset(evaluate(parse_query(query), [parse_document(document, namespaces=True)]))
-        if answer is None
-        else answer
-    )
+    return frozenset(evaluate(parse_query(query), [parse_document(document)])) if answer is None else answer
 
 
 def check(given: Problem, query: str, to: Direction, instances: list[Pair], outcome: Outcome) -> None:

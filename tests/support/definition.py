@@ -53,7 +53,7 @@ def makes_up(mapping: Mapping) -> bool:
 def image_of(mapping: Mapping, document: str) -> str | None:
     """What exchange makes of a document, ``None`` where two values come for one leaf of a node (section 4)."""
     conflicts: Counter[Path] = Counter()
-    image = exchange(mapping, parse_document(document, namespaces=True), conflicts=conflicts)
+    image = exchange(mapping, parse_document(document), conflicts=conflicts)
     return None if conflicts else write_document(image.root)
 
 

@@ -157,7 +157,7 @@ def keys_hold(mapping: Mapping, document: str) -> bool:
 
 
 def _identifies(tree: SchemaTree, key: Path, document: str) -> bool:
-    found = list(_values(tree, parse_document(document, namespaces=True).root, (), key))
+    found = list(_values(tree, parse_document(document).root, (), key))
     return len(set(found)) == len(found)
 
 

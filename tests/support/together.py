@@ -115,4 +115,4 @@ def _answered(query: str, documents: Sequence[str]) -> frozenset[str]:
     try:
         return answer_set_together(query, documents)
     except XQueryError:
-        return frozenset(evaluate(parse_query(query), [parse_document(one, namespaces=True) for one in documents]))
+        return frozenset(evaluate(parse_query(query), [parse_document(one) for one in documents]))

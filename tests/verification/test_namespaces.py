@@ -56,7 +56,7 @@ def test_a_counterexample_has_the_prefixes_of_the_schemas(monkeypatch: pytest.Mo
     example = verify(named.problem.mapping, 40, 1).counterexample
     assert example is not None
     parse_query(example.query)
-    parse_document(example.document, namespaces=True)
+    parse_document(example.document)
     assert "{" not in example.query.replace("Q{", "").partition(";")[0]
 
 

@@ -184,7 +184,7 @@ def examine_store(path: Path) -> Iterator[Finding]:
     changed = [file for file in folder.document_files() if held.pop(file.name, "") != _digest(file)]
     for file in changed:
         try:
-            parse_document(file.read_bytes(), str(file), namespaces=True)
+            parse_document(file.read_bytes(), str(file))
         except OSError:
             continue  # which is reported of the folder
         except HeptoxError as error:

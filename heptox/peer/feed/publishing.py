@@ -66,7 +66,7 @@ class Publisher:
 
         The same once more changes nothing. Raises :class:`DisseminationError` as :class:`FeedLog`.
         """
-        parsed = document or parse_document(data, published.name, most_nodes=MOST_NODES, namespaces=True)
+        parsed = document or parse_document(data, published.name, most_nodes=MOST_NODES)
         kept = self.kept(parsed, data)
         if kept is not None:
             return Offer(kept=kept)

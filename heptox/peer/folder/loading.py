@@ -201,7 +201,7 @@ def update_store(store: Store, folder: PeerFolder) -> tuple[list[str], list[str]
         try:
             if file_digest(file) != held.get(file.name):
                 data = file.read_bytes()
-                parse_document(data, str(file), namespaces=True)
+                parse_document(data, str(file))
                 store.load(file.name, data, replace=True)
                 loaded.append(file.name)
         except OSError as error:
@@ -215,7 +215,7 @@ def update_store(store: Store, folder: PeerFolder) -> tuple[list[str], list[str]
 
 def _checked(data: bytes, file: str, schema: SchemaGraph, checker: DocumentChecker) -> tuple[Fault, ...]:
     """What is wrong with a document for its schema; raises as :meth:`DocumentLoader.load` for one that is refused."""
-    document = parse_document(data, file, namespaces=True)
+    document = parse_document(data, file)
     if (other := other_schema_fault(document, schema.root)) is not None:
         raise SchemaError(other)
     return checker.faults_of(data, file).faults

@@ -42,7 +42,7 @@ def collected(documents: Iterable[Source], watcher: Watcher | None = None) -> Co
     for document in documents:
         try:
             data, file = document if isinstance(document, tuple) else (read_bytes(document), file_name(document))
-            collection.add(parse_document(data, file, namespaces=True), data)
+            collection.add(parse_document(data, file), data)
         except HeptoxError as error:
             kind = type(error)
             faults += error.faults

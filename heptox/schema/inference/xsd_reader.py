@@ -81,7 +81,7 @@ class _Reader:
             if current in waiting[:number]:
                 continue
             self.file = file_name(current)
-            root = parse_document(read_bytes(current), self.file, namespaces=True).root
+            root = parse_document(read_bytes(current), self.file).root
             waiting += [str(Path(path).with_name(unquote(name))) for name in self._file(root)]
 
     def _file(self, root: XmlElement) -> Iterator[str]:

@@ -50,7 +50,7 @@ def judged_tree(document: bytes) -> XmlElement:
     >>> root.xpath("//text()")
     []
     """
-    root = parse_document(document, namespaces=True).root
+    root = parse_document(document).root
     root.getroottree().docinfo.clear()
     for element in root.iter():
         element.text = element.text or None

@@ -62,7 +62,7 @@ def images(hops: Sequence[Hop], document: str) -> list[str]:
     """What a document at the end of the hops is in the words of each schema, in the order of the hops."""
     found = [document]
     for hop in reversed(hops):
-        image = exchange(making(hop.mapping, hop.to), parse_document(found[0], namespaces=True))
+        image = exchange(making(hop.mapping, hop.to), parse_document(found[0]))
         found.insert(0, write_document(image.root))
     return found
 
@@ -96,7 +96,7 @@ def _is_valid(graph: SchemaGraph, document: str) -> bool:
     """Whether a document is valid for a schema, as libxml2 sees it where that is a DTD as it stands."""
     if graph.text is not None:
         return is_valid(graph.text, document)
-    return not validity_faults(parse_document(document, namespaces=True), graph)
+    return not validity_faults(parse_document(document), graph)
 
 
 def is_valid(dtd: str, document: str) -> bool:
