@@ -4,7 +4,7 @@ covers (``routing.md``)."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -72,16 +72,10 @@ class Forwarding:
     holds. So peers that only want something for each other, in a circle, soon do no longer.
     """
 
-    def __init__(
-        self,
-        neighbour: PeerId,
-        method: Method,
-        overlaps: Mapping[str, Overlaps],
-    ) -> None:
+    def __init__(self, neighbour: PeerId, method: Method, overlaps: Mapping[str, Overlaps]) -> None:
         self.budget = Budget()
         self.reads_namespaces = False
-        """Whether the neighbour reads names in namespaces; else it refuses documents with such, and is not asked for
-        them."""
+        """Whether the neighbour reads names in namespaces; else it is not asked for documents with such."""
         self._neighbour = neighbour
         self._method = method
         self._overlaps = overlaps
@@ -144,7 +138,7 @@ class Forwarding:
         added: list[Entry] = []
         removed: list[Entry] = []
         for entry in entries:
-            wanted = self._is_wanted(entry)
+            wanted = self._support(entry) is not None
             if wanted != (entry.number in self._members):
                 (added if wanted else removed).append(entry)
             elif wanted and entry.is_merger != self._apart.get(entry.number, False):
@@ -202,9 +196,6 @@ class Forwarding:
     def _told(self, entry: Entry) -> str:
         """The text of a subscription, as the neighbour reads it."""
         return entry.text if self.reads_namespaces else entry.text_without_namespaces
-
-    def _is_wanted(self, entry: Entry) -> bool:
-        return self._support(entry) is not None
 
     def _support(self, entry: Entry) -> int | None:
         """How many hops away it is wanted, here or by those who get through here what it overlaps."""
@@ -323,7 +314,9 @@ class Forwarding:
             for entry in map(self._members.__getitem__, self._index.roots)
             if self._told(entry) == entry.text  # what is told in part stays apart
         ]
-        wanted = dict.fromkeys(groups(roots, self._advertisement(), self._method.most_imperfect))
+        wanted = dict.fromkeys(
+            groups(roots, _only_advertisement(self._digests, self._overlaps), self._method.most_imperfect)
+        )
         merged = frozenset[int]().union(*(group.numbers for group in wanted))
         new = [group for group in wanted if group not in self._mergers]
         apart = [root for root in roots if root.number not in merged and root.number not in self._subscribed]
@@ -363,14 +356,15 @@ class Forwarding:
             self._count(group, -1)
             yield Unsubscribe(self._mergers.pop(group)[0])
 
-    def _advertisement(self) -> Advertisement | None:
-        """What is advertised behind the neighbour, if it is one thing."""
-        if len(self._digests) != 1 or ANYTHING in self._digests:
-            return None
-        return self._overlaps[next(iter(self._digests))].advertisement
-
     def _judge(self, changes: int) -> None:
         """Compare with what would have been sent without covering: a message for each change."""
         self._plain += changes
         if self._plain >= LEAST_JUDGED and self._sent > self._plain:
             self.withdraws = False
+
+
+def _only_advertisement(digests: Collection[str], overlaps: Mapping[str, Overlaps]) -> Advertisement | None:
+    """What is advertised behind a neighbour, if it is one thing."""
+    if len(digests) != 1 or ANYTHING in digests:
+        return None
+    return overlaps[next(iter(digests))].advertisement

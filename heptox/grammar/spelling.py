@@ -56,7 +56,7 @@ def may_be_tag(name: str, tree: SchemaTree) -> bool:
     >>> may_be_tag("b", SchemaTree(parse_dtd("<!ELEMENT a EMPTY>")))
     False
     """
-    return bool(tree.boxes) and near_name(name, tree.element_names, FAR) is None
+    return bool(tree.boxes) and near_name(name, tree.types.names, FAR) is None
 
 
 def undeclared(expression: syntax.Expression, tree: SchemaTree) -> Iterator[Fault]:
@@ -72,7 +72,7 @@ def undeclared(expression: syntax.Expression, tree: SchemaTree) -> Iterator[Faul
         if not isinstance(node, syntax.Step) or node.names[0] in _TESTS:
             continue
         is_attribute = bool(_sign(node))
-        if any(name in (attributes if is_attribute else tree.element_names) for name in node.names):
+        if any(name in (attributes if is_attribute else tree.types.names) for name in node.names):
             continue
         if not is_attribute and all(may_be_tag(name, tree) for name in node.names):
             continue
@@ -131,7 +131,7 @@ def _names_below(tree: SchemaTree, context: Path | None) -> list[str]:
 
 def _meant_anywhere(tree: SchemaTree, step: syntax.Step) -> str | None:
     """Where the names of a step, names near them, or the same names of the other kind stand."""
-    elements, attributes = sorted(tree.element_names), _attributes(tree.graph)
+    elements, attributes = sorted(tree.types.names), _attributes(tree.graph)
     own, other = (attributes, elements) if _sign(step) else (elements, attributes)
     for name in step.names[:_MOST_NAMES]:
         near = name if name in own else _near(tree, name, own, FAR)

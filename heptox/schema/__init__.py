@@ -11,6 +11,7 @@ from heptox.schema.dtd import (
     read_dtd,
     root_candidates,
 )
+from heptox.schema.element_types import TEXT, WILDCARD
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.graph_text import parse_graph, write_graph
 from heptox.schema.groups import Group, alike_boxes, groups
@@ -32,7 +33,7 @@ from heptox.schema.model import (
 from heptox.schema.reading import is_xsd, parse_schema, read_schema, read_schema_roots, start_of
 from heptox.schema.references import id_paths, idref_paths, inferred_references, only_identifier
 from heptox.schema.steps import axis_matches
-from heptox.schema.tree import ANYWHERE, TEXT, WILDCARD, Axis, Box, Match, Path, SchemaTree
+from heptox.schema.tree import ANYWHERE, Axis, Box, Match, Path, SchemaTree
 from heptox.schema.validation import (
     EdgeValidator,
     Validator,

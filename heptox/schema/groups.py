@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from heptox.schema.tree import TEXT, Box, Path, SchemaTree
+from heptox.schema.element_types import TEXT
+from heptox.schema.tree import Box, Path, SchemaTree
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Iterator
 
 from heptox.errors import Fault, SchemaError
-from heptox.schema.tree import ANYWHERE, MAXIMUM_NODES, TEXT, WILDCARD, Axis, Match, Path, SchemaTree, too_large
+from heptox.schema.element_types import TEXT, WILDCARD
+from heptox.schema.tree import ANYWHERE, MAXIMUM_NODES, Axis, Match, Path, SchemaTree, too_large
 
 
 def axis_matches(tree: SchemaTree, context: Path | None, axis: Axis, test: str) -> Iterator[Match]:
@@ -34,7 +35,7 @@ def axis_matches(tree: SchemaTree, context: Path | None, axis: Axis, test: str) 
         if match not in found:
             found[match] = None
             yield match
-    if test in tree.declared_names:  # not a tag in an open box: there is no end of them
+    if test in tree.types.step_names:  # not a tag in an open box: there is no end of them
         tree.known_matches[context, axis, test] = tuple(found)
 
 

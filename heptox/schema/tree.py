@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 from heptox.errors import Fault, SchemaError
+from heptox.schema.element_types import TEXT, ElementTypes
 from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, Cardinality, Element, SchemaGraph
 from heptox.xml import expanded_name, name_spellings, split_name, unescaped_name
@@ -19,8 +20,6 @@ from heptox.xml import expanded_name, name_spellings, split_name, unescaped_name
 Path: TypeAlias = tuple[str, ...]
 Axis: TypeAlias = Literal["child", "descendant", "attribute", "descendant-attribute"]
 
-TEXT: Final = "text()"
-WILDCARD: Final = "*"
 ANYWHERE: Final = "//"
 """What a step begins with that stands for the elements of one type at any depth below the node before it."""
 MAXIMUM_NODES: Final = 200_000
@@ -80,6 +79,7 @@ class SchemaTree:
         entered: frozenset[Path] | None = None,
     ) -> None:
         self.graph = graph
+        self.types = ElementTypes(graph)
         self.boxes = boxes
         self.whole = whole
         self.entered = entered
@@ -93,7 +93,6 @@ class SchemaTree:
         self._child_stops: dict[Path, tuple[Path, ...]] = {}
         self._stops: dict[Path, tuple[Path, ...]] = {}
         self._cyclic: dict[Path, bool] = {}
-        self._names_below: dict[str, frozenset[str]] = {}
         # What steps can stand for, as far as it is known (steps.py).
         self.known_matches: dict[tuple[Path, Axis, str], tuple[Match, ...]] = {}
 
@@ -112,15 +111,9 @@ class SchemaTree:
         """What the root element is called."""
         return self._elements[()].name
 
-    @cached_property
-    def recursive_types(self) -> frozenset[str]:
-        """The element types that can contain themselves."""
-        return frozenset(key for key, below in self.types_below.items() if key in below)
-
     def is_recursive(self, path: Path) -> bool:
         """Whether elements of the type at ``path`` can stand below each other."""
-        types = self.types_by_name.recursive_types if self._is_by_name(path) else self.recursive_types
-        return self.element(path).key in types
+        return self.element(path).key in self._tree_of(path).types.recursive
 
     @cached_property
     def types_by_name(self) -> SchemaTree:
@@ -128,52 +121,14 @@ class SchemaTree:
         graph = by_name(self.graph)
         return self if graph is self.graph else SchemaTree(graph)
 
-    def _is_by_name(self, path: Path) -> bool:
-        return self.types_by_name is not self and any(step.startswith(ANYWHERE) for step in path)
-
-    @cached_property
-    def declared_names(self) -> frozenset[str]:
-        """What a step can name that the schema declares."""
-        elements = self.graph.elements.values()
-        attributes = (attribute.name for element in elements for attribute in element.attributes)
-        return frozenset((WILDCARD, TEXT, *self.element_names, *attributes))
-
-    @cached_property
-    def element_names(self) -> frozenset[str]:
-        """What the elements are called that the schema declares."""
-        return frozenset(element.name for element in self.graph.elements.values())
-
-    @cached_property
-    def _types_of_children(self) -> dict[str, dict[str, str]]:
-        """For each element type, the types of its children by their names."""
-        elements = self.graph.elements
-        return {key: {child.name: child.key for child in element.children} for key, element in elements.items()}
-
-    @cached_property
-    def types_below(self) -> dict[str, frozenset[str]]:
-        """For each element type, the types that can stand below it, at any depth."""
-        children = self._types_of_children
-
-        def reachable(key: str) -> frozenset[str]:
-            seen: set[str] = set()
-            waiting = list(children[key].values())
-            while waiting:
-                child = waiting.pop()
-                if child not in seen:
-                    seen.add(child)
-                    waiting.extend(children[child].values())
-            return frozenset(seen)
-
-        return {key: reachable(key) for key in children}
+    def _tree_of(self, path: Path) -> SchemaTree:
+        """The tree of whose types what stands below ``path`` is."""
+        other = self.types_by_name
+        return other if other is not self and any(step.startswith(ANYWHERE) for step in path) else self
 
     def names_below(self, path: Path) -> frozenset[str]:
         """What the elements are called that can stand below the element at ``path``, at any depth."""
-        if self._is_by_name(path):
-            return self.types_by_name.types_below[self.element(path).name]
-        key = self.element(path).key
-        if key not in self._names_below:
-            self._names_below[key] = frozenset(self.graph.elements[below].name for below in self.types_below[key])
-        return self._names_below[key]
+        return self._tree_of(path).types.names_below(self.element(path).key)
 
     # -- single nodes --------------------------------------------------------------------------------------------
 
@@ -201,8 +156,8 @@ class SchemaTree:
                 return self._elements[path]
             box = self._boxes.get(path)
             name = box.members[0] if box else step
-            tree = self.types_by_name if self._is_by_name(parent) else self
-            key = tree._types_of_children[self.element(parent).key].get(name)
+            tree = self._tree_of(parent)
+            key = tree.types.children[self.element(parent).key].get(name)
             if key is None or (box is None and path in self._boxed):
                 raise KeyError(path)
             self._elements[path] = tree.graph.elements[key]
@@ -243,19 +198,14 @@ class SchemaTree:
         """Whether the node is an element (or a box of elements), not an attribute or text."""
         return not path or not (path[-1].startswith("@") or path[-1] == TEXT)
 
-    @cached_property
-    def _open_names(self) -> frozenset[str]:
-        """What the elements are called that have open content."""
-        return frozenset(element.name for element in self.graph.elements.values() if element.open)
-
     def may_hold_anything(self, path: Path | None, *, deep: bool) -> bool:
         """Whether open content stands at an element, or, if ``deep``, anywhere below it; ``None`` is the document."""
-        if not self._open_names or (path is not None and not self.is_element(path)):
+        if not self.types.open_names or (path is not None and not self.is_element(path)):
             return False
         if path is None and not deep:
             return False
         names = {self.element(path or ()).name, *(self.names_below(path or ()) if deep else ())}
-        return not self._open_names.isdisjoint(names)
+        return not self.types.open_names.isdisjoint(names)
 
     def is_leaf(self, path: Path) -> bool:
         """Whether the node is an attribute, text, or an element that holds only text."""
@@ -350,57 +300,19 @@ class SchemaTree:
         Raises :class:`SchemaError` (HX2012) beyond :data:`MAXIMUM_NODES` nodes: sharing element types can make a tree
         exponentially larger than its graph.
         """
-        met = 0
-        waiting: list[tuple[Path, set[str]]] = [(path, set())]
-        while waiting:
-            node, unfolded = waiting.pop()
-            key = self.element(node).key if self.is_element(node) else None
-            if key in unfolded or (only is not None and key is not None and key not in only):
-                continue
-            met += 1
-            if met > MAXIMUM_NODES:
-                raise too_large()
-            yield node
-            if key is not None:
-                recursive = self.is_recursive(node)
-                if recursive:
-                    unfolded.add(key)
-                children = reversed(self.children(node))
-                waiting.extend((child, unfolded if recursive else set(unfolded)) for child in children)
+        return _walked(self, path, only)
 
     def own_leaves(self, stop: Path) -> tuple[Path, ...]:
         """The leaves that a stop node owns, relative to it: those reached by single-valued edges; itself is ``()``."""
         if stop not in self._own_leaves:
-            self._own_leaves[stop] = self._owned(stop)
+            self._own_leaves[stop] = tuple(leaf[len(stop) :] for leaf in _owned(self, stop))
         return self._own_leaves[stop]
-
-    def _owned(self, stop: Path) -> tuple[Path, ...]:
-        def owned(path: Path) -> Iterator[Path]:
-            if self.is_leaf(path) or self.is_whole(path):
-                yield path[len(stop) :]
-            elif not self.is_cyclic(path):
-                for child in self.children(path):
-                    if not self.is_stop(child):
-                        yield from owned(child)
-
-        return tuple(owned(stop))
 
     def child_stops(self, stop: Path) -> tuple[Path, ...]:
         """The next stop nodes below a stop node, in schema order."""
         if stop not in self._child_stops:
-            self._child_stops[stop] = self._next_stops(stop)
+            self._child_stops[stop] = tuple(_next_stops(self, stop))
         return self._child_stops[stop]
-
-    def _next_stops(self, stop: Path) -> tuple[Path, ...]:
-        def below(path: Path) -> Iterator[Path]:
-            if not self.is_cyclic(path) and not self.is_whole(path):
-                for child in self.children(path):
-                    if self.is_stop(child):
-                        yield child
-                    else:
-                        yield from below(child)
-
-        return tuple(below(stop))
 
     # -- tags in boxes -------------------------------------------------------------------------------------------
 
@@ -418,7 +330,7 @@ class SchemaTree:
             return found.members[found.values.index(value)]
         for local in name_spellings(value):
             name = expanded_name(found.namespace, local)
-            if name not in self.element_names:
+            if name not in self.types.names:
                 return name
         raise SchemaError(Fault("HX2011", f"the schema declares every name that could stand for the value {value!r}"))
 
@@ -429,7 +341,7 @@ class SchemaTree:
         value = unescaped_name(local)
         if tag in found.members:
             return value
-        if tag in self.element_names or namespace != found.namespace:
+        if tag in self.types.names or namespace != found.namespace:
             return None
         return value if self.tag_of_value(box, value) == tag else None
 
@@ -439,6 +351,47 @@ class SchemaTree:
         """A path as a text has it: its names with the prefixes of the schema."""
         step = self.graph.prefixes.step
         return "/".join(name if name.endswith("()") else step(name) for name in path)
+
+
+def _walked(tree: SchemaTree, path: Path, only: Container[str] | None) -> Iterator[Path]:
+    """As :meth:`SchemaTree.walk`."""
+    met = 0
+    waiting: list[tuple[Path, set[str]]] = [(path, set())]
+    while waiting:
+        node, unfolded = waiting.pop()
+        key = tree.element(node).key if tree.is_element(node) else None
+        if key in unfolded or (only is not None and key is not None and key not in only):
+            continue
+        met += 1
+        if met > MAXIMUM_NODES:
+            raise too_large()
+        yield node
+        if key is not None:
+            recursive = tree.is_recursive(node)
+            if recursive:
+                unfolded.add(key)
+            children = reversed(tree.children(node))
+            waiting.extend((child, unfolded if recursive else set(unfolded)) for child in children)
+
+
+def _owned(tree: SchemaTree, path: Path) -> Iterator[Path]:
+    """The leaves at a node and below it that are reached by single-valued edges."""
+    if tree.is_leaf(path) or tree.is_whole(path):
+        yield path
+    elif not tree.is_cyclic(path):
+        for child in tree.children(path):
+            if not tree.is_stop(child):
+                yield from _owned(tree, child)
+
+
+def _next_stops(tree: SchemaTree, path: Path) -> Iterator[Path]:
+    """The next stop nodes below a node."""
+    if not tree.is_cyclic(path) and not tree.is_whole(path):
+        for child in tree.children(path):
+            if tree.is_stop(child):
+                yield child
+            else:
+                yield from _next_stops(tree, child)
 
 
 def too_large() -> SchemaError:

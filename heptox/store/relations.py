@@ -130,7 +130,7 @@ class Catalogue:
     @cached_property
     def _opaque(self) -> frozenset[str]:
         elements = self.graph.elements.values()
-        opaque = {each.name for each in elements if each.mixed or each.open} | self.tree.recursive_types
+        opaque = {each.name for each in elements if each.mixed or each.open} | self.tree.types.recursive
         limit = MOST_PATHS
         while True:
             sizes = self._paths_below(opaque, limit)

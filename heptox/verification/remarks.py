@@ -361,8 +361,8 @@ class _DirectionRemarks:
     # -- what does not come back ---------------------------------------------------------------------------------
 
     def _do_not_come_back(self) -> Iterator[Remark]:
-        lost = sorted(self.all_lost(), key=lambda leaf: (len(leaf), leaf))
-        arrows = {leaf: self._arrows(leaf) for leaf in lost}
+        lost = sorted(lost_leaves(self.read), key=lambda leaf: (len(leaf), leaf))
+        arrows = {leaf: _readings(self.examined, self.law, leaf) for leaf in lost}
         carried = {source for source, _ in self.read.carried()}
         without = [leaf for leaf in lost if not arrows[leaf] and leaf not in carried]
         if without:
@@ -379,22 +379,6 @@ class _DirectionRemarks:
             yield self.remark(
                 f"{text} {self.law.other} makes it of what a rule {self.law} made: {_named(self.read.source, others)}"
             )
-
-    def all_lost(self) -> Collection[Path]:
-        """The leaves of the side that answers which never come back; what refers to a key that does may."""
-        back = returning(self.read).values
-        made = {leaf for _, leaf in self.read.mirrored().carried()}
-        with_key = {one.source for one in self.read.source_references if one.target in back and one.source in made}
-        return all_leaves(self.read).values - back - with_key
-
-    def _arrows(self, leaf: Path) -> set[str]:
-        """How the arrows at a leaf are read; below a copied node, how that is."""
-        found: set[str] = set()
-        for c in self.examined.correspondences if self.examined else ():
-            end = (c.source if self.law is Law.ALONG else c.target).absolute
-            if end == leaf or (c.copied and leaf[: len(end)] == end):
-                found.add("both" if c.arrow is None else c.arrow.reading)
-        return found
 
     def _proposal(self, leaves: Sequence[Path]) -> str | None:
         """An arrow for one of some leaves that have none, where a free leaf has a like name."""
@@ -469,3 +453,21 @@ def _listed(names: Sequence[str]) -> str:
     if len(names) > MOST_NAMED:
         names = [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def lost_leaves(read: Mapping) -> Collection[Path]:
+    """The leaves of the side that answers which never come back; what refers to a key that does may."""
+    back = returning(read).values
+    made = {leaf for _, leaf in read.mirrored().carried()}
+    with_key = {one.source for one in read.source_references if one.target in back and one.source in made}
+    return all_leaves(read).values - back - with_key
+
+
+def _readings(examined: Examination | None, law: Law, leaf: Path) -> set[str]:
+    """How the arrows at a leaf are read; below a copied node, how that is."""
+    found: set[str] = set()
+    for c in examined.correspondences if examined else ():
+        end = (c.source if law is Law.ALONG else c.target).absolute
+        if end == leaf or (c.copied and leaf[: len(end)] == end):
+            found.add("both" if c.arrow is None else c.arrow.reading)
+    return found

@@ -64,8 +64,8 @@ def parse_document(text: str | bytes, file: str | None = None, *, most_nodes: in
     Raises :class:`InputError` with a position: HX1002 not well-formed, HX1003 encoding unknown or not kept, HX1004
     external entity, HX1005 entity without a declaration that is read, HX1006 nested or expanded beyond the limits of
     :data:`MAXIMUM_SIZE`, with more than :data:`MOST_ATTRIBUTES` on an element or than ``most_nodes``, or with a first
-    tag that does not end within :data:`MOST_PROLOG`, HX1007 a prefix that nothing declares. No other file and no network
-    is touched.
+    tag that does not end within :data:`MOST_PROLOG`, HX1007 a prefix that nothing declares. No other file and no
+    network is touched.
 
     >>> parse_document("<a>x<!-- c -->y<![CDATA[<z]]></a>").root.text
     'xy<z'

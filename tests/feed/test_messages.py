@@ -13,7 +13,7 @@ from heptox.xml import Document, parse_document
 def test_a_document_is_parsed_once(data: bytes, code: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = []
 
-    def counting(text: bytes, file: str, *, most_nodes: int, namespaces: bool) -> Document:
+    def counting(text: bytes, file: str, *, most_nodes: int) -> Document:
         parsed.append(file)
         return parse_document(
             text,

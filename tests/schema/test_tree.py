@@ -187,7 +187,7 @@ def test_steps_into_an_open_box() -> None:
 
 
 def test_recursion_is_found_and_unfolded_on_demand() -> None:
-    assert PARTS.recursive_types == {"part", "piece"}
+    assert PARTS.types.recursive == {"part", "piece"}
     deep = path("part/piece/part/piece/part/name")
     assert deep in PARTS
     assert PARTS.is_cyclic(deep)
@@ -234,12 +234,12 @@ def test_any_element_of_a_recursion_is_no_step() -> None:
 
 def test_real_recursive_schemas_stay_small() -> None:
     auction = SchemaTree(read_dtd(DATA / "xmark" / "auction.dtd", "site"))
-    assert auction.recursive_types == {"parlist", "listitem", "bold", "keyword", "emph"}
+    assert auction.types.recursive == {"parlist", "listitem", "bold", "keyword", "emph"}
     assert [m.path for m in match(auction, (), "descendant", "person")] == [path("people/person")]
     assert len(match(auction, (), "descendant", "item")) == 6
     assert sum(1 for _ in auction.walk()) == 680
     nitf = SchemaTree(read_dtd(DATA / "nitf" / "nitf-2-5.dtd"))
-    assert len(nitf.recursive_types) == 26
+    assert len(nitf.types.recursive) == 26
     assert {nitf.element(p).name for p in nitf.walk() if nitf.is_element(p)} == nitf.graph.elements.keys()
 
 

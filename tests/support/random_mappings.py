@@ -331,7 +331,7 @@ def random_schema(random: Random, root: str, names: str, copied: str | None = No
             tree = SchemaTree(parse_dtd(dtd, root))
         except HeptoxError:
             continue
-        if (tree.recursive_types and not copied) or len(list(tree.walk())) > 40:
+        if (tree.types.recursive and not copied) or len(list(tree.walk())) > 40:
             continue
         parents = [path for path in tree.walk() if tree.is_element(path) and tree.element(path).name == boxed]
         box = Box("B", random.choice(parents), members) if members and parents else None

@@ -167,7 +167,7 @@ def test_neither_network_nor_files_are_touched(text: str, listener: socket.socke
             written = write_element(parse_document(text.format(url)).root)
         except InputError:
             continue
-        assert "secret" not in written
+        assert "secret" not in written.replace(url, "")  # what names the file is no more than that
     with pytest.raises(BlockingIOError):
         listener.accept()
 

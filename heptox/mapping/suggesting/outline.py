@@ -151,7 +151,7 @@ class Outline:
     def _whole(self) -> frozenset[str]:
         """The element types that hold text between elements, or themselves, and those that hold only such ones."""
         elements = self.tree.graph.elements
-        found = {key for key, element in elements.items() if element.mixed or element.open} | self.tree.recursive_types
+        found = {key for key, element in elements.items() if element.mixed or element.open} | self.tree.types.recursive
         grew = True
         while grew:
             more = {

@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -158,19 +158,7 @@ class PeerFolder:
         settings = PeerSettings(name=called, root=copied.graph.root, schema=copied.main)
         identity = Identity.generate()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            made = Path(tempfile.mkdtemp(prefix=".", suffix=".tmp", dir=path.parent))
-            with removed_on_failure(made):
-                for folder in (DOCUMENTS, ACQUAINTANCES):
-                    (made / folder).mkdir()
-                write_synced(made / SETTINGS, peer_settings_text(settings).encode())
-                write_synced(made / KEY, identity.to_pem())
-                for file, content in copied.files.items():
-                    (made / file).parent.mkdir(parents=True, exist_ok=True)
-                    write_synced(made / file, content)
-                sync_folder(made)
-                made.rename(path)
-                sync_folder(path.parent)
+            _make_folder(path, settings, identity, copied.files)
         except OSError as error:
             raise _unusable(path, error) from None
         return cls(path, settings, identity)
@@ -465,3 +453,20 @@ def _as_peer_error(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise _unusable(path, error) from None
+
+
+def _make_folder(path: Path, settings: PeerSettings, identity: Identity, schema: Mapping[str, bytes]) -> None:
+    """Make the folder of a new peer, with the files of its schema: complete, or not at all; raises ``OSError``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=".", suffix=".tmp", dir=path.parent))
+    with removed_on_failure(made):
+        for folder in (DOCUMENTS, ACQUAINTANCES):
+            (made / folder).mkdir()
+        write_synced(made / SETTINGS, peer_settings_text(settings).encode())
+        write_synced(made / KEY, identity.to_pem())
+        for file, content in schema.items():
+            (made / file).parent.mkdir(parents=True, exist_ok=True)
+            write_synced(made / file, content)
+        sync_folder(made)
+        made.rename(path)
+        sync_folder(path.parent)
