@@ -59,7 +59,7 @@ def test_load_keeps_what_is_invalid_and_says_so(files: Path) -> None:
     heptox_ended("peer", "init", peer, "--schema", SCHEMA)
     loaded = heptox_ended("peer", "load", peer, files / "odd.xml", files / "good.xml")
     assert (loaded.code, loaded.out) == (0, "odd.xml: new\ngood.xml: new\n")
-    assert f"{files / 'odd.xml'}:1:1: HX2007" in loaded.err
+    assert f"{files / 'odd.xml'}:1:13: HX2007" in loaded.err
     (files / "other.xml").write_text("<!-- of a library -->\n<bib/>")
     other = heptox_ended("peer", "load", peer, files / "other.xml", files / "odd.xml", "--replace")
     assert (other.code, other.out) == (1, "odd.xml: held\n")
