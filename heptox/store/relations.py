@@ -134,7 +134,7 @@ class Catalogue:
         limit = MOST_PATHS
         while True:
             sizes = self._paths_below(opaque, limit)
-            if sizes[self.graph.root] <= MOST_PATHS:
+            if sizes[self.graph.root] <= MOST_PATHS or not limit:  # the root alone may have as many children
                 return frozenset(opaque | ({name for name, size in sizes.items() if size > limit} - {self.graph.root}))
             limit //= 2
 
