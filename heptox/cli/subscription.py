@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
@@ -36,7 +37,7 @@ from heptox.peer import (
     subscriptions_at,
 )
 from heptox.printable import on_one_line
-from heptox.xml import file_name
+from heptox.xml import NO_PREFIXES, file_name
 
 Name: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="The name of a subscription.")]
 _STANDARD = Options()
@@ -338,7 +339,9 @@ def _shown(path: Path) -> Callable[[str], str]:
     """How XPaths are shown: on one line, with the prefixes of the peer's schema."""
     from heptox import grammar  # which takes long to load
 
-    prefixes = PeerFolder.open(path).schema().prefixes
+    prefixes = NO_PREFIXES
+    with suppress(HeptoxError):  # what is wrong with the schema is said elsewhere
+        prefixes = PeerFolder.open(path).schema().prefixes
     return lambda xpath: on_one_line(grammar.with_prefixes(xpath, prefixes))
 
 

@@ -61,6 +61,7 @@ def global_candidates(graph: SchemaGraph, namespace: str) -> list[str]:
 def rooted(graph: SchemaGraph, root: str) -> SchemaGraph:
     """The graph with a root, without what cannot stand below it, and without its text.
 
+    >>> from heptox.schema.model import Element
     >>> graph = SchemaGraph("a", {"a": Element("a"), "b": Element("b")})
     >>> list(rooted(graph, "b").elements)
     ['b']
