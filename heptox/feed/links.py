@@ -38,7 +38,7 @@ class Links:
     def up(self, neighbour: PeerId) -> Outputs:
         """There is a new link."""
         self._links[neighbour] = None
-        yield Send(neighbour, Hello(self.budget))
+        yield Send(neighbour, Hello(self.budget, namespaces=True))
 
     def down(self, neighbour: PeerId) -> None:
         """There is a link no more."""
