@@ -45,6 +45,7 @@ READ: Final = {
     "HX7100 to read the offer takes more of the processor or of memory than it may",
     "HX7103 the offer is larger than it may be",
     "HX7104 the mapping that is offered cannot be read, or has faults",
+    "HX7058 the mapping is not between the schemas of the two peers",
 }
 MEGABYTE: Final = 2**20
 ATTEMPTS: Final = 5
