@@ -179,6 +179,8 @@ class CanonicalReader:
 
     def _is_written(self, piece: bytes) -> bool:
         """Whether the names in a piece are those of the form."""
+        if not self._reader.has_namespaces:
+            return not self._form.written.prefixes.namespaces.get("")
         return self._form.written.are_in(self._reader.bound) and b"xmlns" not in piece
 
     def _cut(self, taken: Markup | None) -> Markup | None:

@@ -140,6 +140,7 @@ class XmlReader:
             block = rest + more
             cut = 0 if take is None or not more else end_of_last_element(block)
             self._block, rest = (block[:cut], block[cut:]) if cut else (block, b"")
+            self._look_for_namespaces()
             if take is not None and cut and self._means_what_it_says() and take(self._block):
                 self._parse_untold()
             else:
@@ -176,6 +177,11 @@ class XmlReader:
         return self._start.is_utf8 and not self._declares
 
     @property
+    def has_namespaces(self) -> bool:
+        """Whether what is read, or is about to be, may have names in namespaces."""
+        return self._has_namespaces
+
+    @property
     def bound(self) -> dict[str, str] | None:
         """The prefixes that the root binds, ``""`` for that of elements; ``None`` once other elements bind some."""
         return None if self._rebinds else self._bound
@@ -194,9 +200,10 @@ class XmlReader:
         """Expand names from here on, where what comes next may have some that are in namespaces."""
         if self._has_namespaces or not self._expands_names:
             return
-        around = self._last_bytes + self._block
-        self._last_bytes = around[-4:]
-        if self._start.codec == "latin-1" and self._start.is_like_ascii and not _NAMES_A_NAMESPACE.search(around):
+        begin = self._last_bytes + self._block[:_LONGEST_SIGN]
+        self._last_bytes = (self._last_bytes + self._block[-_LONGEST_SIGN:])[-_LONGEST_SIGN:]
+        plain = self._start.codec == "latin-1" and self._start.is_like_ascii
+        if plain and not any(sign in self._block or sign in begin for sign in _SIGNS_OF_NAMESPACES):
             return
         self._has_namespaces = True
         parser, expanded = self._parser, self._expanded
@@ -234,7 +241,6 @@ class XmlReader:
         self._in_cdata = False
 
     def _parse_untold(self) -> None:
-        self._look_for_namespaces()
         parser = self._parser
         handlers = parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler
         parser.StartElementHandler = parser.EndElementHandler = parser.CharacterDataHandler = None
@@ -261,7 +267,6 @@ class XmlReader:
     def _parse(self, *, last: bool) -> None:
         first = not self._parsed
         self._parsed += len(self._block)
-        self._look_for_namespaces()
         try:
             self._parser.Parse(self._start.replaced(self._block) if first else self._block, last)
         except expat.ExpatError as error:
@@ -361,7 +366,8 @@ _EXPAT_CODES: Final = {
 _SEPARATOR: Final = "}"
 """What the parser puts between a namespace and a local name; no name has it."""
 
-_NAMES_A_NAMESPACE: Final = re.compile(rb"xmlns|xml:|<!ENTITY")
+_LONGEST_SIGN: Final = 8
+_SIGNS_OF_NAMESPACES: Final = (b"xmlns", b"xml:", b"<!ENTITY")
 """What has to stand in a document before a name is in a namespace, if its markup is as in ASCII."""
 
 
