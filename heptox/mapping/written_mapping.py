@@ -11,8 +11,7 @@ from functools import cached_property
 
 from heptox.mapping.model import Argument, Condition, HeadNode, Mapping, OptionalPart, Rule, Surrogate
 from heptox.pattern import Absence, Comparison, NoNode, Presence, Term, Variable
-from heptox.schema import ANYWHERE, Box, Element, Path, SchemaGraph, SchemaTree
-from heptox.xml import NO_PREFIXES
+from heptox.schema import ANYWHERE, Box, Path, SchemaTree, renamed
 
 Write = Callable[[str], str]
 
@@ -48,7 +47,9 @@ class WrittenTree(SchemaTree):
             Box(box.name, names.path(box.parent), tuple(map(names.element, box.members))) for box in tree.boxes
         )
         entered = None if tree.entered is None else frozenset(map(names.path, tree.entered))
-        super().__init__(_graph(tree.graph, names), boxes, frozenset(map(names.path, tree.whole)), entered)
+        super().__init__(
+            renamed(tree.graph, names.element, names.attribute), boxes, frozenset(map(names.path, tree.whole)), entered
+        )
         self._first_boxes = {written.path: box for written, box in zip(boxes, tree.boxes, strict=True)}
 
     def tag_of_value(self, box: Path, value: str) -> str:
@@ -63,22 +64,6 @@ class WrittenTree(SchemaTree):
             for box in self.first.boxes
             for member, value in zip(box.members, box.values, strict=True)
         }
-
-
-def _graph(graph: SchemaGraph, names: Names) -> SchemaGraph:
-    elements = [_element(element, names) for element in graph.elements.values()]
-    root = _element(graph.elements[graph.root], names).key
-    return replace(graph, root=root, elements={each.key: each for each in elements}, prefixes=NO_PREFIXES)
-
-
-def _element(element: Element, names: Names) -> Element:
-    return replace(
-        element,
-        name=names.element(element.name),
-        children=tuple(replace(child, name=names.element(child.name)) for child in element.children),
-        attributes=tuple(replace(each, name=names.attribute(each.name)) for each in element.attributes),
-        content=None,
-    )
 
 
 @dataclass(slots=True)

@@ -32,6 +32,7 @@ from heptox.schema.model import (
 )
 from heptox.schema.reading import is_xsd, parse_schema, read_schema, read_schema_roots, start_of
 from heptox.schema.references import id_paths, idref_paths, inferred_references, only_identifier
+from heptox.schema.renaming import renamed
 from heptox.schema.steps import axis_matches
 from heptox.schema.tree import ANYWHERE, Axis, Box, Match, Path, SchemaTree
 from heptox.schema.validation import (
@@ -110,6 +111,7 @@ __all__ = [
     "read_dtd",
     "read_schema",
     "read_schema_roots",
+    "renamed",
     "root_candidates",
     "start_of",
     "stream_faults",

@@ -315,7 +315,7 @@ def _in_sequence(members: Iterable[Mapping[str, Cardinality]]) -> dict[str, Card
             if earlier is None:
                 found[name] = cardinality
             else:
-                found[name] = _cardinality(earlier.required or cardinality.required, repeats=True)
+                found[name] = Cardinality.of(earlier.required or cardinality.required, repeats=True)
     return found
 
 
@@ -326,14 +326,8 @@ def _in_choice(members: Sequence[Mapping[str, Cardinality]]) -> dict[str, Cardin
         for name, cardinality in member.items():
             required[name] += cardinality.required
             repeats[name] = repeats.get(name, False) or cardinality.repeats
-    return {name: _cardinality(required[name] == len(members), each) for name, each in repeats.items()}
+    return {name: Cardinality.of(required[name] == len(members), each) for name, each in repeats.items()}
 
 
 def _times(inner: Cardinality, outer: Cardinality) -> Cardinality:
-    return _cardinality(inner.required and outer.required, inner.repeats or outer.repeats)
-
-
-def _cardinality(required: bool, repeats: bool) -> Cardinality:
-    if repeats:
-        return Cardinality.SOME if required else Cardinality.MANY
-    return Cardinality.ONE if required else Cardinality.OPTIONAL
+    return Cardinality.of(inner.required and outer.required, inner.repeats or outer.repeats)

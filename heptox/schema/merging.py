@@ -59,10 +59,7 @@ def weakest(several: Iterable[Cardinality]) -> Cardinality:
     '*'
     """
     found = list(several)
-    required, repeats = all(each.required for each in found), any(each.repeats for each in found)
-    if repeats:
-        return Cardinality.SOME if required else Cardinality.MANY
-    return Cardinality.ONE if required else Cardinality.OPTIONAL
+    return Cardinality.of(all(each.required for each in found), any(each.repeats for each in found))
 
 
 def merged_attribute(several: Sequence[Attribute], of: int) -> Attribute:

@@ -18,6 +18,17 @@ class Cardinality(StrEnum):
     MANY = "*"
     SOME = "+"
 
+    @classmethod
+    def of(cls, required: bool, repeats: bool) -> Cardinality:
+        """The cardinality of what is there at least once, or need not be, and may be there more than once, or not.
+
+        >>> str(Cardinality.of(required=True, repeats=True))
+        '+'
+        """
+        if repeats:
+            return cls.SOME if required else cls.MANY
+        return cls.ONE if required else cls.OPTIONAL
+
     @property
     def repeats(self) -> bool:
         """Whether more than one may stand there: the end of such an edge is a stop node."""

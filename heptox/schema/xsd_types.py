@@ -342,13 +342,7 @@ def _may_be_empty(part: Any) -> bool:
 
 
 def _occurrence(least: int, most: int | None) -> Cardinality:
-    return _cardinality(least > 0, most is None or most > 1)
-
-
-def _cardinality(required: bool, repeats: bool) -> Cardinality:
-    if repeats:
-        return Cardinality.SOME if required else Cardinality.MANY
-    return Cardinality.ONE if required else Cardinality.OPTIONAL
+    return Cardinality.of(least > 0, most is None or most > 1)
 
 
 def _group(kind: Any, occurrence: Cardinality, members: tuple[Particle, ...], name: str = "") -> Particle:
@@ -359,7 +353,7 @@ def _group(kind: Any, occurrence: Cardinality, members: tuple[Particle, ...], na
 
 def _repeated(particle: Particle, outer: Cardinality) -> Particle:
     inner = particle.occurrence
-    found = _cardinality(inner.required and outer.required, inner.repeats or outer.repeats)
+    found = Cardinality.of(inner.required and outer.required, inner.repeats or outer.repeats)
     return particle if found == inner else replace(particle, occurrence=found)
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 from heptox.grammar import Expression, written_query
-from heptox.schema import Attribute, Child, Element, Particle, SchemaGraph
+from heptox.schema import SchemaGraph, renamed
 from heptox.xml import (
     NO_PREFIXES,
     XML_NAMESPACE,
@@ -106,29 +105,12 @@ class WrittenNames:
         """A schema with written names, in which each name has one type."""
         if not self and all(name[:1] != "{" for name in self._all(graph)):
             return graph
-        elements = {self.name(name): self._element(element) for name, element in graph.elements.items()}
-        return replace(graph, root=self.name(graph.root), elements=elements, prefixes=NO_PREFIXES)
+        return renamed(graph, self.name, self.attribute)
 
     def _all(self, graph: SchemaGraph) -> Iterator[str]:
         for element in graph.elements.values():
             yield element.name
             yield from (attribute.name for attribute in element.attributes)
-
-    def _element(self, element: Element) -> Element:
-        return replace(
-            element,
-            name=self.name(element.name),
-            children=tuple(Child(self.name(child.name), child.cardinality) for child in element.children),
-            attributes=tuple(map(self._attribute, element.attributes)),
-            content=None if element.content is None else self._particle(element.content),
-        )
-
-    def _attribute(self, attribute: Attribute) -> Attribute:
-        return replace(attribute, name=self.attribute(attribute.name))
-
-    def _particle(self, particle: Particle) -> Particle:
-        name = self.name(particle.name) if particle.kind == "name" else ""
-        return replace(particle, name=name, members=tuple(map(self._particle, particle.members)))
 
     def query(self, expression: Expression) -> Expression:
         """A query with written names."""

@@ -183,7 +183,7 @@ def chain_expression(samples: Sequence[Sample]) -> Particle | None:
     for factor, *bounds in zip(factors, *of_each, strict=True):
         least, most = min(each[0] for each in bounds), max(each[1] for each in bounds)
         names = sorted(factor, key=order.index) if len(factor) > 1 else list(factor)
-        members.append(_factor(names, _cardinality(least, most)))
+        members.append(_factor(names, Cardinality.of(least > 0, most > 1)))
     return Particle("sequence", Cardinality.ONE, members=tuple(members))
 
 
@@ -202,12 +202,6 @@ def _factor(names: Sequence[str], occurrence: Cardinality) -> Particle:
         return Particle("name", occurrence, names[0])
     members = tuple(Particle("name", Cardinality.ONE, name) for name in names)
     return Particle("choice", occurrence, members=members)
-
-
-def _cardinality(least: int, most: int) -> Cardinality:
-    if most > 1:
-        return Cardinality.SOME if least else Cardinality.MANY
-    return Cardinality.ONE if least else Cardinality.OPTIONAL
 
 
 def shown(model: Particle | None, prefixes: Prefixes = NO_PREFIXES) -> str:
