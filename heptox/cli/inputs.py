@@ -39,7 +39,7 @@ CatalogueFiles: TypeAlias = Annotated[
         "--catalog",
         metavar="FILE",
         show_default=False,
-        help="An OASIS XML catalogue that names files of the DTD; repeatable.",
+        help="An OASIS XML catalogue that names files of the schema; repeatable.",
     ),
 ]
 """The option ``--catalog`` of every command that reads a DTD file."""

@@ -12,7 +12,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from heptox.cli.inputs import CatalogueFiles, Json
-from heptox.cli.output import on_terminal, print_json, print_result
+from heptox.cli.output import on_terminal, print_json, print_note, print_result
 from heptox.errors import Fault, SchemaError
 from heptox.schema import (
     TEXT,
@@ -54,13 +54,16 @@ def show(
     one) and its kind; a recursive element type is unfolded once. A group is a unit of information: what can be bound
     together without multiplying each other. Repeating siblings of the same content share a group, as if in a box.
 
-    A DTD may be of several files: those in its folder are read, and those that catalogues name: --catalog, and
-    catalog.xml beside it or in a folder just below. What an XSD imports is read beside it. Nothing is fetched.
+    A schema may be of several files: those that lie beside it are read, and those that catalogues name: --catalog, and
+    catalog.xml beside it or in a folder just below. Nothing is fetched. Remarks, on stderr, say what of a DTD no valid
+    document can have.
     """
     if groups and depth is not None:
         raise typer.BadParameter("--depth cuts the tree, not the groups")
     xml = file.endswith(".xml")
     graph = document_dtd(read_document(file), root) if xml else read_schema(file, root, catalogues or ())
+    for remark in graph.remarks:
+        print_note(str(remark))
     tree = SchemaTree(graph)
     if groups:
         _show_groups(tree, json)

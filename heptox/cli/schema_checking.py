@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from heptox.cli.inputs import Json
+from heptox.cli.inputs import CatalogueFiles, Json
 from heptox.cli.output import ExitCode, print_error, print_faults, print_json, print_note, print_result
 from heptox.errors import InputError
 from heptox.printable import shown
@@ -18,6 +18,7 @@ def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The schema: FILE.dtd or FILE.xsd.")],
     documents: Annotated[list[str], typer.Argument(metavar="DOC", help="The documents.")],
     root: Annotated[str | None, typer.Option(metavar="NAME", help="The root element that they must have.")] = None,
+    catalogues: CatalogueFiles = None,
     json: Json = False,
 ) -> None:
     """Check whether documents are valid for a schema.
@@ -26,7 +27,7 @@ def check(
     are. The exit code is 1 where a document is not valid, or cannot be read. What an XSD imports is read beside it;
     nothing is fetched, and what documents say about their schema is not read.
     """
-    checker = document_checker(file, root)
+    checker = document_checker(file, root, catalogues or ())
     found: list[dict[str, object]] = []
     valid = 0
     for document in documents:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from lxml import etree
 
 from heptox.errors import Fault, Position, near_names
+from heptox.schema.dtd import Paths
 from heptox.schema.libxml import compiled
 from heptox.schema.model import SchemaGraph
 from heptox.schema.reading import is_xsd, read_schema, schema_files, start_of
@@ -71,16 +72,16 @@ class DocumentChecker(ABC):
         """
 
 
-def document_checker(path: str | os.PathLike[str], root: str | None = None) -> DocumentChecker:
+def document_checker(path: str | os.PathLike[str], root: str | None = None, catalogues: Paths = ()) -> DocumentChecker:
     """What checks documents against the schema in a file, which is an XSD, a DTD, or the text of a schema graph; the
     documents of an XSD may have any of its global elements as their root, unless one is named.
 
     Raises as :func:`read_schema`.
     """
     if not is_xsd(start_of(path)):
-        return _ByGraph(read_schema(path, root))
-    named = None if root is None else read_schema(path, root)
-    files = schema_files(path)
+        return _ByGraph(read_schema(path, root, catalogues))
+    named = None if root is None else read_schema(path, root, catalogues)
+    files = schema_files(path, catalogues)
     found = compiled(files)
     return _ByProcessor(files, named) if found is None else _ByLibxml(found, files, named)
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
+from heptox.schema.catalogues import CATALOGUE, NAMESPACE
+from heptox.schema.dtd import Paths
 from heptox.schema.model import SchemaGraph
 from heptox.schema.reading import is_xsd, read_schema, schema_files, start_of
-from heptox.xml import decode_dtd, read_bytes
+from heptox.xml import decode_dtd, escaped_value, read_bytes
+
+if TYPE_CHECKING:
+    from heptox.schema.xsd_files import SchemaFiles
 
 _DTD: Final = "schema.dtd"
 _GRAPH: Final = "schema.graph"
@@ -26,21 +32,31 @@ class SchemaCopy:
     files: Mapping[str, bytes]
 
 
-def copy_schema(
-    path: str | os.PathLike[str], root: str | None = None, catalogues: Sequence[str | os.PathLike[str]] = ()
-) -> SchemaCopy:
-    """A schema as it is kept elsewhere: an XSD with all files that it names, a DTD of several files as one, without the
-    catalogues; raises as :func:`read_schema`.
+def copy_schema(path: str | os.PathLike[str], root: str | None = None, catalogues: Paths = ()) -> SchemaCopy:
+    """A schema as it is kept elsewhere: an XSD with all files that it names, and one catalogue of those that it names
+    by other identifiers, a DTD of several files as one; raises as :func:`read_schema`.
     """
     graph = read_schema(path, root, catalogues)
     if is_xsd(start_of(path)):
-        files = schema_files(path)
+        files = schema_files(path, catalogues)
         above = Path(os.path.commonpath([file.path.parent for file in files.files.values()]))
         placed = {f"{_XSD}/{file.path.relative_to(above).as_posix()}": file.data for file in files.files.values()}
-        return SchemaCopy(graph, f"{_XSD}/{files.main.path.relative_to(above).as_posix()}", placed)
+        main = f"{_XSD}/{files.main.path.relative_to(above).as_posix()}"
+        if files.named:
+            placed[f"{main.rpartition('/')[0]}/{CATALOGUE}"] = _catalogue(files)
+        return SchemaCopy(graph, main, placed)
     content = packed_schema(path, graph)
     name = _GRAPH if content.startswith(b"{") else _DTD
     return SchemaCopy(graph, name, {name: content})
+
+
+def _catalogue(files: SchemaFiles) -> bytes:
+    """What says of the identifiers which file they mean, as seen from the main one."""
+    lines = [f'<catalog xmlns="{NAMESPACE}">']
+    for identifier, file in files.named.items():
+        place = quote(Path(os.path.relpath(file.path, files.main.path.parent)).as_posix())
+        lines.append(f'  <system systemId="{escaped_value(identifier)}" uri="{place}"/>')
+    return "\n".join([*lines, "</catalog>", ""]).encode()
 
 
 def packed_schema(path: str | os.PathLike[str], graph: SchemaGraph) -> bytes:

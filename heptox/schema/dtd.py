@@ -15,7 +15,7 @@ from typing import Final
 
 from heptox.errors import Fault, Position, SchemaError, near_names
 from heptox.schema.determinism import ambiguous_name
-from heptox.schema.dtd_declarations import AttributeDeclaration, Declarations
+from heptox.schema.dtd_declarations import AttributeDeclaration, Declarations, ElementDeclaration
 from heptox.schema.dtd_entities import MOST_BYTES, Files, Source
 from heptox.schema.dtd_namespaces import Naming
 from heptox.schema.dtd_parser import parse_declarations
@@ -163,6 +163,16 @@ def _in_order(faults: Iterable[Fault]) -> list[Fault]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Reading:
+    """The element types as they are in documents with one root, what is wrong, and what is left out."""
+
+    naming: Naming
+    elements: Mapping[str, Element]
+    faults: Sequence[Fault]
+    remarks: Sequence[Fault]
+
+
+@dataclass(frozen=True, slots=True)
 class _Dtd:
     """What a DTD declares, where it stands, and a text that says the same."""
 
@@ -174,40 +184,48 @@ class _Dtd:
         """The schema graph; raises :class:`SchemaError` with what is inconsistent."""
         candidates = self._candidates() if root is None else [self._named(root) or root]
         known = candidates[0] if len(candidates) == 1 and candidates[0] in self.declarations.elements else None
-        naming = Naming(self.declarations, known)
-        faults = [*self._faults(), *naming.faults]
+        reading = self._reading(Naming(self.declarations, known))
         if known is None:
-            faults.append(_root_fault(candidates, list(self.declarations.elements), self.source.file))
-        if known is None or faults:
-            raise SchemaError(_in_order(faults))
-        return self._graph(naming, known, _elements(self.declarations, naming))
+            fault = _root_fault(candidates, list(self.declarations.elements), self.source.file)
+            raise SchemaError(_in_order([*reading.faults, fault]))
+        if reading.faults:
+            raise SchemaError(_in_order(reading.faults))
+        return self._graph(reading, known)
 
     def graphs(self) -> dict[str, SchemaGraph]:
         """The schema graph of each root that documents may have; raises as :meth:`graph`."""
         roots = self._candidates() or list(self.declarations.elements)
-        naming = Naming(self.declarations, roots[0] if roots else None)
-        faults = [*self._faults(), *naming.faults]
         if not roots:
-            faults.append(_root_fault([], [], self.source.file))
-        if faults:
-            raise SchemaError(_in_order(faults))
+            raise SchemaError(_root_fault([], [], self.source.file))
         found: dict[str, SchemaGraph] = {}
-        elements = _elements(self.declarations, naming)
+        first = reading = self._reading(Naming(self.declarations, roots[0]))
         for root in roots:
-            if naming.depends_on_root and root != naming.root:
+            if reading.naming.depends_on_root and root != reading.naming.root:
                 naming = Naming(self.declarations, root)
+                # a part of a drawing, say, would have no namespace as a root, and one as a part: it is no root
                 if naming.faults:
-                    raise SchemaError(_in_order(naming.faults))
-                elements = _elements(self.declarations, naming)
-            found[naming.elements[root]] = self._graph(naming, root, elements)
+                    continue
+                reading = self._reading(naming)
+            if not reading.faults:
+                found[reading.naming.elements[root]] = self._graph(reading, root)
+        if not found:
+            raise SchemaError(_in_order(first.faults))
         return found
 
-    def _graph(self, naming: Naming, root: str, elements: Mapping[str, Element]) -> SchemaGraph:
-        return SchemaGraph(naming.elements[root], elements, self.source.file, self.text, naming.prefixes)
+    def _reading(self, naming: Naming) -> _Reading:
+        elements, faults, remarks = _elements(self.declarations, naming)
+        return _Reading(naming, elements, (*faults, *_ambiguous(self.declarations), *naming.faults), remarks)
 
-    def _faults(self) -> Iterator[Fault]:
-        yield from _undeclared(self.declarations)
-        yield from _ambiguous(self.declarations)
+    def _graph(self, reading: _Reading, root: str) -> SchemaGraph:
+        naming = reading.naming
+        return SchemaGraph(
+            naming.elements[root],
+            reading.elements,
+            self.source.file,
+            self.text,
+            naming.prefixes,
+            remarks=tuple(_in_order([*naming.remarks, *reading.remarks])),
+        )
 
     def _candidates(self) -> list[str]:
         """The element types that are no child of any but perhaps themselves, as :func:`root_candidates`."""
@@ -225,12 +243,20 @@ class _Dtd:
         return next((name for name in ends if Naming(self.declarations, name).elements[name] == root), None)
 
 
-def _elements(declarations: Declarations, naming: Naming) -> dict[str, Element]:
-    """The element types by their expanded names."""
+def _elements(declarations: Declarations, naming: Naming) -> tuple[dict[str, Element], list[Fault], list[Fault]]:
+    """The element types by their expanded names, faults, and remarks: children that are not declared stand in no valid
+    document; content without them has to be possible."""
     unparsed = tuple(declarations.unparsed)
-    found = {}
+    found: dict[str, Element] = {}
+    faults: list[Fault] = []
+    remarks: list[Fault] = []
     for declared in declarations.elements.values():
-        content = None if declared.content is None else _renamed(declared.content, naming.elements)
+        if declared.name not in naming.elements:
+            continue
+        content = None if declared.content is None else _possible(declared.content, naming.elements)
+        is_possible = declared.content is None or content is not None
+        (remarks if is_possible else faults).extend(_undeclared(declared, declarations, naming))
+        content = None if content == _EMPTY else content
         names = naming.attributes[declared.name]
         attributes = declarations.attributes.get(declared.name, {})
         element = Element(
@@ -242,12 +268,37 @@ def _elements(declarations: Declarations, naming: Naming) -> dict[str, Element]:
             open=declared.kind == "ANY",
         )
         found[element.name] = element
-    return found
+    return found, faults, remarks
 
 
-def _renamed(particle: Particle, names: Mapping[str, str]) -> Particle:
-    members = tuple(_renamed(member, names) for member in particle.members)
-    return Particle(particle.kind, particle.occurrence, names.get(particle.name, ""), members)
+def _possible(particle: Particle, names: Mapping[str, str]) -> Particle | None:
+    """A part of a content model with the names of element types, without those that have none; ``None`` where nothing
+    of it can stand in a document.
+
+    >>> a, b = (Particle("name", Cardinality.ONE, name) for name in "ab")
+    >>> _possible(Particle("choice", Cardinality.ONE, members=(a, b)), {"a": "{u}a"}).members[0].name
+    '{u}a'
+    >>> _possible(Particle("sequence", Cardinality.ONE, members=(a, b)), {"a": "{u}a"}) is None
+    True
+    """
+    if particle.kind == "name":
+        if particle.name in names:
+            return Particle("name", particle.occurrence, names[particle.name])
+        return None if particle.occurrence.required else _EMPTY
+    members = [_possible(member, names) for member in particle.members]
+    kept = tuple(member for member in members if member is not None and member != _EMPTY)
+    if particle.kind == "sequence":
+        if None in members:
+            return None if particle.occurrence.required else _EMPTY
+        return Particle("sequence", particle.occurrence, members=kept) if kept else _EMPTY
+    required = particle.occurrence.required and _EMPTY not in members
+    if not kept:
+        return None if required else _EMPTY
+    return Particle("choice", Cardinality.of(required, particle.occurrence.repeats), members=kept)
+
+
+_EMPTY: Final = Particle("sequence", Cardinality.ONE)
+"""Content in which nothing stands."""
 
 
 def _attribute(declared: AttributeDeclaration, name: str, unparsed: tuple[str, ...]) -> Attribute:
@@ -263,15 +314,16 @@ def _attribute(declared: AttributeDeclaration, name: str, unparsed: tuple[str, .
     )
 
 
-def _undeclared(declarations: Declarations) -> Iterator[Fault]:
-    known = declarations.elements
-    for element in known.values():
-        for child, offset in element.children.items():
-            if child not in known:
-                near = near_names(child, known)
-                hint = f"did you mean {near[0]}?" if near else f"declare it: <!ELEMENT {child} (#PCDATA)>"
-                message = f"{child}, a child of {element.name}, is not declared"
-                yield element.place.source.fault("HX2003", message, offset, hint)
+def _undeclared(element: ElementDeclaration, declarations: Declarations, naming: Naming) -> Iterator[Fault]:
+    """The children that are not declared, or have no name in documents."""
+    for child, offset in element.children.items():
+        fault = element.place.source.fault
+        if child not in declarations.elements:
+            near = near_names(child, declarations.elements)
+            hint = f"did you mean {near[0]}?" if near else f"declare it: <!ELEMENT {child} (#PCDATA)>"
+            yield fault("HX2003", f"{child}, a child of {element.name}, is not declared", offset, hint)
+        elif child not in naming.elements:
+            yield fault("HX2006", f"the prefix of {child}, a child of {element.name}, is not bound", offset)
 
 
 def _ambiguous(declarations: Declarations) -> Iterator[Fault]:

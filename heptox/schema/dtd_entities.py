@@ -13,7 +13,7 @@ from stat import S_ISREG
 from typing import Final, NamedTuple
 
 from heptox.errors import Fault, InputError, Position, SchemaError
-from heptox.schema.dtd_catalogue import CATALOGUE, Catalogues, ExternalIdentifier, beside, path_of
+from heptox.schema.catalogues import CATALOGUE, Catalogues, ExternalIdentifier, beside, path_of
 from heptox.xml import decode_dtd, file_name, read_bytes, unreadable
 
 MOST_FILES: Final = 1000

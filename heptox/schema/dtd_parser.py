@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from heptox.errors import SchemaError
-from heptox.schema.dtd_catalogue import ExternalIdentifier
+from heptox.schema.catalogues import ExternalIdentifier
 from heptox.schema.dtd_declarations import (
     AttributeDeclaration,
     Declarations,

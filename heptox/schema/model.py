@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from heptox.errors import Fault
 from heptox.xml import NO_PREFIXES, Prefixes
 
 
@@ -217,8 +218,8 @@ class SchemaGraph:
 
     ``keys`` and ``references`` are the identity constraints of an XSD. ``file`` is where the schema was read from, for
     messages; ``text`` is the schema itself; ``prefixes`` are those that texts use for its names; ``roots`` are the
-    element types that may be chosen as root, all of them where there are none. None of these four takes part in
-    comparisons.
+    element types that may be chosen as root, all of them where there are none; ``remarks`` say what of it no document
+    can have. None of these five takes part in comparisons.
     """
 
     root: str
@@ -229,6 +230,7 @@ class SchemaGraph:
     keys: tuple[KeyConstraint, ...] = ()
     references: tuple[KeyReference, ...] = ()
     roots: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    remarks: tuple[Fault, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.root not in self.elements:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from heptox import __version__
 from heptox.errors import SchemaError
-from heptox.schema.dtd import parse_dtd, read_dtd, read_dtd_roots
+from heptox.schema.catalogues import Catalogues, beside
+from heptox.schema.dtd import Paths, parse_dtd, read_dtd, read_dtd_roots
 from heptox.schema.graph_text import VERSION, is_graph_text, parse_graph, write_graph
 from heptox.schema.model import SchemaGraph
 from heptox.schema.roots import chosen_root, global_candidates, rooted
@@ -34,12 +35,10 @@ _XSD: Final = re.compile(
 _NAMESPACE: Final = "http://www.w3.org/2001/XMLSchema"
 
 
-def read_schema(
-    path: str | os.PathLike[str], root: str | None = None, catalogues: Sequence[str | os.PathLike[str]] = ()
-) -> SchemaGraph:
+def read_schema(path: str | os.PathLike[str], root: str | None = None, catalogues: Paths = ()) -> SchemaGraph:
     """The schema graph of a file: an XSD, the text of a graph, or else a DTD, by what it holds (``"-"``: standard
     input). The root may be an expanded name, a name with a prefix of the schema, or a local name that is unique. The
-    ``catalogues`` are for DTDs.
+    ``catalogues`` are those that :func:`read_dtd` says.
 
     The graph of an XSD has what can stand below its root. What was read of it is kept in the user's cache folder, as
     long as its files are the same.
@@ -52,7 +51,7 @@ def read_schema(
     name = file_name(path)
     text = _decoded(data)
     if is_xsd(text):
-        graph, namespace = _read_xsd(path, data)
+        graph, namespace = _read_xsd(path, data, catalogues)
         found = rooted(graph, chosen_root(graph, root, global_candidates(graph, namespace)))
         return replace(found, text=write_graph(found, documentation=False))
     if is_graph_text(text):
@@ -62,14 +61,12 @@ def read_schema(
     return read_dtd(path, root, catalogues)
 
 
-def read_schema_roots(
-    path: str | os.PathLike[str], catalogues: Sequence[str | os.PathLike[str]] = ()
-) -> Mapping[str, SchemaGraph]:
+def read_schema_roots(path: str | os.PathLike[str], catalogues: Paths = ()) -> Mapping[str, SchemaGraph]:
     """As :func:`read_schema` for a schema whose root is not said: a graph for each that documents may have; raises as
     that, but for a root that is not the only candidate."""
     if not is_xsd(start_of(path)):
         return read_dtd_roots(path, catalogues)
-    graph, _ = _read_xsd(path, read_bytes(path, maximum_size=_MOST_BYTES))
+    graph, _ = _read_xsd(path, read_bytes(path, maximum_size=_MOST_BYTES), catalogues)
     return _Rooted(graph)
 
 
@@ -127,24 +124,30 @@ def start_of(path: str | os.PathLike[str]) -> str:
     return "" if path == STANDARD_INPUT else _decoded(read_bytes(path, maximum_size=_MOST_BYTES))
 
 
-def schema_files(path: str | os.PathLike[str], data: bytes | None = None) -> SchemaFiles:
+def schema_files(path: str | os.PathLike[str], catalogues: Paths = (), data: bytes | None = None) -> SchemaFiles:
     """The files of an XSD, of which ``data`` is the content, if it has been read; raises as :func:`read_schema`."""
     from heptox.schema.xsd import known_namespaces  # what reads an XSD is loaded only where one has to be read
     from heptox.schema.xsd_files import read_schema_files
 
-    return read_schema_files(path, known_namespaces(), data)
+    named = tuple(Path(os.fspath(each)) for each in catalogues)
+    return read_schema_files(path, known_namespaces(), Catalogues(named, _beside(path)), data)
 
 
-def _read_xsd(path: str | os.PathLike[str], data: bytes) -> tuple[SchemaGraph, str]:
+def _beside(path: str | os.PathLike[str]) -> tuple[Path, ...]:
+    return beside(None if path == STANDARD_INPUT else Path(path).absolute().resolve().parent)
+
+
+def _read_xsd(path: str | os.PathLike[str], data: bytes, catalogues: Paths) -> tuple[SchemaGraph, str]:
     """The graph of an XSD, in which any of its roots is the root, and its target namespace."""
-    kept = None if path == STANDARD_INPUT else _Kept(Path(path).absolute().resolve())
+    asked = [Path(each).absolute() for each in catalogues]
+    kept = None if path == STANDARD_INPUT else _Kept(Path(path).absolute().resolve(), [*asked, *_beside(path)])
     if kept is not None and (found := kept.found()) is not None:
         text, namespace = found
         with suppress(SchemaError):  # damaged: read anew
             return replace(parse_graph(text, file_name(path)), text=text), namespace
     from heptox.schema.xsd import graph_of  # as above
 
-    files = schema_files(path, data)
+    files = schema_files(path, catalogues, data)
     graph = graph_of(files)
     text = write_graph(graph)
     if kept is not None:
@@ -161,10 +164,10 @@ class _Kept:
     A folder that cannot be written keeps nothing; what cannot be read, or is another user's, was not kept.
     """
 
-    def __init__(self, main: Path) -> None:
+    def __init__(self, main: Path, catalogues: Sequence[Path]) -> None:
         self._folder = _folder()
         # what is made of the same files may change from one version to the next
-        named = json.dumps([str(main), VERSION, __version__, _readers()])
+        named = json.dumps([str(main), *map(str, catalogues), VERSION, __version__, _readers()])
         self._name = hashlib.sha256(named.encode(errors="surrogatepass")).hexdigest()[:32]
 
     def _list(self, folder: Path) -> Path:
@@ -191,14 +194,17 @@ class _Kept:
         folder = self._folder
         if folder is None:
             return
-        data = text.encode()
-        listed = {
-            "namespace": files.main.namespace,
-            "files": [[str(file.path), _digest(file.data)] for file in files.files.values()],
-            "missing": [str(path) for path in files.missing],
-            "graph": _digest(data),
-        }
         with suppress(OSError, ValueError):  # the next one reads the files
+            data = text.encode()
+            listed = {
+                "namespace": files.main.namespace,
+                "files": [
+                    *([str(file.path), _digest(file.data)] for file in files.files.values()),
+                    *([str(path), _digest(path.read_bytes())] for path in files.catalogues),
+                ],
+                "missing": [str(path) for path in files.missing],
+                "graph": _digest(data),
+            }
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             _write(folder / f"{self._name}.graph", data)
             _write(self._list(folder), json.dumps(listed).encode())

@@ -1,9 +1,10 @@
 """The files of an XSD: all that its includes and imports name, as far as they may be read (``semantics.md`` section 1).
 
-Nothing is fetched. A relative location names a file below the folder of the schema, or below one of the two folders
-above that, but not the root of the file system; a file outside the schema's own folder has to be called ``.xsd``. Of an
-address on a network, or an absolute path, the file of that name beside the schema is read instead. Some namespaces are
-known without a file, such as that of ``xml:lang``.
+Nothing is fetched. What an OASIS XML catalogue says of a location, or of the namespace of an import, holds. A relative
+location names a file below the folder of the schema, or below one of the two folders above that, but not the root of
+the file system; a file outside the schema's own folder has to be called ``.xsd``. Of an address on a network, or an
+absolute path, the file of that name beside the schema is read instead. Some namespaces are known without a file, such
+as that of ``xml:lang``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from heptox.errors import Fault, HeptoxError, InputError, Position, SchemaError
+from heptox.schema.catalogues import CATALOGUE, Catalogues, ExternalIdentifier
 from heptox.xml import STANDARD_INPUT, XmlElement, expanded_name, file_name, line_of, parse_document, read_bytes
 
 MOST_FILES: Final = 1000
@@ -70,11 +72,14 @@ class SchemaFile:
 
 @dataclass(frozen=True, slots=True)
 class SchemaFiles:
-    """All files of a schema, by their locations, the main one first; ``missing`` were looked for, too."""
+    """All files of a schema, by their locations, the main one first; ``missing`` were looked for, too. ``named`` says
+    where a catalogue had the files that go by other identifiers than theirs; ``catalogues`` were read."""
 
     main: SchemaFile
     files: Mapping[str, SchemaFile]
     missing: tuple[Path, ...] = ()
+    named: Mapping[str, SchemaFile] = field(default_factory=dict)
+    catalogues: tuple[Path, ...] = ()
 
     @property
     def is_newer(self) -> bool:
@@ -104,7 +109,7 @@ class SchemaFiles:
 
 
 def read_schema_files(
-    path: str | os.PathLike[str], known: Mapping[str, Path], data: bytes | None = None
+    path: str | os.PathLike[str], known: Mapping[str, Path], catalogues: Catalogues, data: bytes | None = None
 ) -> SchemaFiles:
     """The files of an XSD, of which ``data`` is the content, if it has been read; ``known`` are files of namespaces
     that need none.
@@ -113,7 +118,7 @@ def read_schema_files(
     HX2031 a file that is named and cannot be read, or may not be, HX2032 a declaration that stands in two files, HX2033
     beyond :data:`MOST_FILES` or :data:`MOST_BYTES`.
     """
-    gathering = _Gathering(known)
+    gathering = _Gathering(known, catalogues)
     main = gathering.main(path, data)
     if main.namespace == XSD[1:-1]:
         message = "this is the schema of XML Schema itself, whose types are known anyhow"
@@ -122,7 +127,8 @@ def read_schema_files(
     faults = [*gathering.unresolved(), *gathering.faults] or list(_declared_twice(gathering.namespaces))
     if faults:
         raise SchemaError(faults[:_MOST_FAULTS])
-    return SchemaFiles(main, gathering.files, tuple(dict.fromkeys(gathering.missing)))
+    missing = tuple(dict.fromkeys(gathering.missing))
+    return SchemaFiles(main, gathering.files, missing, gathering.named, catalogues.known)
 
 
 @dataclass(slots=True)
@@ -130,6 +136,8 @@ class _Gathering:
     """The files so far, and what waits to be looked at."""
 
     known: Mapping[str, Path]
+    catalogues: Catalogues
+    named: dict[str, SchemaFile] = field(default_factory=dict)
     files: dict[str, SchemaFile] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     missing: list[Path] = field(default_factory=list)
@@ -188,23 +196,40 @@ class _Gathering:
     def _named(self, file: SchemaFile, child: XmlElement, is_import: bool) -> SchemaFile | None:
         """The file that an include or import names, ``None`` for an import that names none."""
         location = (child.get("schemaLocation") or "").strip()
-        known = self.known.get(child.get("namespace", "")) if is_import else None
         if location in self.files:  # seen before, under another namespace
             return self.files[location]
+        namespace = child.get("namespace", "") if is_import else ""
+        if (found := self._catalogued(location, file)) is not None:
+            return found
         tried = self._candidates(file, child, location) if location else []
         for candidate in tried:
             if _is_file(candidate):
                 return self._read(candidate, file, child)
             self.missing.append(candidate)
-        if known is not None:
+        if (found := self._catalogued(namespace, file)) is not None:
+            return found
+        if (known := self.known.get(namespace)) is not None:
             return self._added(known, known, known.parent.parent)
         if not location:
             return None
         looked = " and ".join(dict.fromkeys(file_name(os.path.relpath(one, file.path.parent)) for one in tried))
-        what = f"namespace {child.get('namespace', '')}" if is_import else "file"
+        what = f"namespace {namespace}" if is_import else "file"
         message = f"the {what} is to be read from {location}, which is not here"
-        hint = f"looked for {looked} beside {file.path.name}; nothing is fetched: save the file there"
+        hint = f"looked for {looked} beside {file.path.name}; nothing is fetched: save the file there, or name it in a"
+        hint += f" catalogue, such as {CATALOGUE} beside the schema"
         raise _NotFoundError(file.fault("HX2031", message, child, hint))
+
+    def _catalogued(self, identifier: str, by: SchemaFile) -> SchemaFile | None:
+        """The file that a catalogue names for a location or a namespace."""
+        path = self.catalogues.find(ExternalIdentifier(identifier, base=by.path)) if identifier else None
+        if path is None:
+            return None
+        if not _is_file(path):
+            self.missing.append(path)
+            return None
+        real = path.resolve()
+        self.named[identifier] = found = self._added(path, real, _outermost(real.parent))
+        return found
 
     def _candidates(self, file: SchemaFile, child: XmlElement, location: str) -> list[Path]:
         folder = file.path.parent

@@ -5,12 +5,14 @@ from __future__ import annotations
 import socket
 from dataclasses import replace
 from functools import reduce
+from io import StringIO
 from pathlib import Path
 from random import Random
 from typing import Literal, TypeAlias
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from lxml import etree
 
 from heptox.errors import Fault, InputError, SchemaError
 from heptox.schema import (
@@ -228,10 +230,10 @@ def test_no_root(dtd: str, root: str | None, part: str) -> None:
         ("<!ELEMENT a (#PCDATA | a | a)*>", "HX2001", 1, 32, "duplicate"),
         ('<!ELEMENT a EMPTY><!ATTLIST a x (u | v) "w">', "HX2001", 1, 44, "w"),
         ('<!ELEMENT a EMPTY>\n<!ENTITY % x SYSTEM "file:///x"> %x;', "HX2002", 2, 1, "x is external (file:///x)"),
-        ("<!ELEMENT a (b,\n  c*)>\n<!ELEMENT b EMPTY>", "HX2003", 2, 3, "c, a child of a"),
+        ("<!ELEMENT a (b,\n  c+)>\n<!ELEMENT b EMPTY>", "HX2003", 2, 3, "c, a child of a"),
         ("<!ELEMENT a (b)>\n<!-- <!ELEMENT b EMPTY> -->", "HX2003", 1, 14, "b, a child of a"),
         (
-            "<!ELEMENT a EMPTY>\n<!ATTLIST a p:b CDATA #IMPLIED>",
+            "<!ELEMENT a EMPTY>\n<!ATTLIST a p:b CDATA #REQUIRED>",
             "HX2006",
             2,
             13,
@@ -251,10 +253,40 @@ def test_faults_have_positions(dtd: str, code: str, line: int, column: int, part
 
 def test_several_faults_at_once_in_their_order() -> None:
     faults = faults_of(
-        "<!ELEMENT a (b, c, Name)>\n<!ELEMENT p:b ANY>\n<!ELEMENT d (e)>\n<!ELEMENT name EMPTY>\n<!ELEMENT b EMPTY>"
+        "<!ELEMENT a (b, c, Name)>\n<!ELEMENT p:b ANY><!ATTLIST p:b xmlns:p CDATA #IMPLIED>\n<!ELEMENT d (e)>\n"
+        "<!ELEMENT name EMPTY>\n<!ELEMENT b EMPTY>"
     )
     assert [fault.code for fault in faults] == ["HX2003", "HX2003", "HX2006", "HX2003", "HX2005"]
     assert faults[1].hint == "did you mean name?"
+
+
+@pytest.mark.parametrize(
+    ("model", "content", "children"),
+    [
+        ("(b, c?)", "b", "b1"),
+        ("(b | c)*", "b, b", "b*"),
+        ("(b | c?)", "", "b?"),
+        ("(c | (b, c))?", "", ""),
+        ("(#PCDATA | c)*", "text", ""),
+        ("(b, (c | b)+)", "b, b", "b+"),
+        ("((c, b)*, b)", "b", "b1"),
+        ("((c?) | b)", "", "b?"),
+    ],
+)
+def test_what_is_not_declared_stands_in_no_document(model: str, content: str, children: str) -> None:
+    graph = parse_dtd(f"<!ELEMENT a {model}> <!ELEMENT b EMPTY>", "a", "f.dtd")
+    assert " ".join(f"{child.name}{child.cardinality}" for child in graph.elements["a"].children) == children
+    document = content.replace("b", "<b/>").replace(", ", "")
+    assert not validity_faults(parse_document(f"<a>{document}</a>"), graph)
+    assert etree.DTD(StringIO(graph.text)).validate(etree.fromstring(f"<a>{document}</a>"))
+    assert {(remark.code, remark.message) for remark in graph.remarks} == {
+        ("HX2003", "c, a child of a, is not declared")
+    }
+
+
+@pytest.mark.parametrize("model", ["(b, c)", "(c | (b, c))", "((b | c), c)+", "(c+)"])
+def test_content_of_which_nothing_can_stand_is_a_fault(model: str) -> None:
+    assert {fault.code for fault in faults_of(f"<!ELEMENT a {model}> <!ELEMENT b EMPTY>", "a")} == {"HX2003"}
 
 
 def test_all_redefinitions_are_told() -> None:
@@ -330,7 +362,7 @@ def test_the_dtd_of_a_document() -> None:
 
 
 def test_faults_of_an_internal_subset_have_positions_in_the_document() -> None:
-    text = "<?xml version='1.0'?>\n<!DOCTYPE a SYSTEM 'x' [<!ELEMENT a (b*)>\n <!ELEMENT c (d)>]><a/>"
+    text = "<?xml version='1.0'?>\n<!DOCTYPE a SYSTEM 'x' [<!ELEMENT a (b+)>\n <!ELEMENT c (d)>]><a/>"
     with pytest.raises(SchemaError) as caught:
         document_dtd(parse_document(text))
     assert [str(fault.position) for fault in caught.value.faults] == ["<text>:2:38", "<text>:3:15"]

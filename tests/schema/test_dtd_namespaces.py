@@ -48,6 +48,30 @@ def test_names_of_elements(dtd: str, names: str, bound: dict[str, str]) -> None:
     assert parse_dtd_roots(dtd) == {graph.root: graph}
 
 
+@pytest.mark.parametrize(
+    ("declared", "name"),
+    [
+        ("xsi:type CDATA #IMPLIED xmlns:xsi CDATA #IMPLIED", "{http://www.w3.org/2001/XMLSchema-instance}type"),
+        ("xlink:href CDATA #IMPLIED xmlns:xlink CDATA #IMPLIED", "{http://www.w3.org/1999/xlink}href"),
+        ("xsi:type CDATA #IMPLIED", None),
+        ("p:b CDATA #IMPLIED", None),
+    ],
+)
+def test_documents_may_bind_what_is_well_known_and_nothing_that_is_not_declared(declared: str, name: str) -> None:
+    graph = parse_dtd(f"<!ELEMENT a EMPTY> <!ATTLIST a {declared}>")
+    assert [each.name for each in graph.elements["a"].attributes] == ([name] if name else [])
+    assert [remark.code for remark in graph.remarks] == ([] if name else ["HX2006"])
+
+
+def test_roots_are_those_whose_names_are_known() -> None:
+    """As in SVG, where parts are in the namespace that the whole has."""
+    dtd = "<!ELEMENT svg (g*)> <!ELEMENT g (svg | g)*> <!ATTLIST svg xmlns CDATA #FIXED 'u'>"
+    assert list(parse_dtd_roots(dtd)) == ["{u}svg"]
+    with pytest.raises(SchemaError) as caught:
+        parse_dtd(dtd, "g")
+    assert "g may stand where elements are in no namespace, and in namespace u" in str(caught.value)
+
+
 def test_names_of_attributes() -> None:
     graph = parse_dtd(
         """<!ELEMENT a EMPTY> <!ATTLIST a xmlns CDATA #FIXED 'u' xmlns:p CDATA #FIXED 'v' p:b ID #REQUIRED b CDATA 'x'
@@ -66,7 +90,7 @@ def test_names_of_attributes() -> None:
             'declare what it stands for: <!ATTLIST p:a xmlns:p CDATA #FIXED "...">',
         ),
         (
-            "<!ELEMENT a EMPTY> <!ATTLIST a p:b CDATA #IMPLIED>",
+            "<!ELEMENT a EMPTY> <!ATTLIST a p:b CDATA #IMPLIED xmlns:p CDATA #IMPLIED>",
             "the prefix p of the attribute name p:b of a is not bound to a namespace",
             'declare what it stands for: <!ATTLIST a xmlns:p CDATA #FIXED "...">',
         ),

@@ -17,11 +17,11 @@ NAMESPACE: Final = "urn:oasis:names:tc:entity:xmlns:xml:catalog"
 CATALOGUE: Final = "catalog.xml"
 """What a catalogue is called that is used without being named."""
 MOST_CATALOGUES: Final = 100
-"""Catalogues that are read for one DTD at most."""
+"""Catalogues that are read for one schema at most."""
 MOST_BYTES: Final = 8 << 20
 """Bytes of a catalogue at most."""
 MOST_BESIDE: Final = 1000
-"""Files and folders beside a DTD among which catalogues are looked for at most."""
+"""Files and folders beside a schema among which catalogues are looked for at most."""
 _LONGEST_SHOWN: Final = 200
 _BASE: Final = "{http://www.w3.org/XML/1998/namespace}base"
 _PUBLIC_URN: Final = "urn:publicid:"
@@ -89,6 +89,11 @@ class Catalogues:
         wanted = _Wanted(" ".join((public or "").split()), _written_and_absolute(system, identifier.base))
         found = self._found((*self.files, *self.beside), wanted, set())
         return None if found is None else path_of(found)
+
+    @property
+    def known(self) -> tuple[Path, ...]:
+        """The catalogues that were read."""
+        return tuple(path for path in self._known if path.is_file())
 
     def _found(self, catalogues: Iterable[Path], wanted: _Wanted, asked: set[tuple[Path, _Wanted]]) -> str | None:
         for path in catalogues:
@@ -244,7 +249,7 @@ def _unwrapped(urn: str) -> str:
 
 
 def beside(folder: Path | None) -> tuple[Path, ...]:
-    """The catalogues that a DTD in ``folder`` uses by itself: beside it, then in the folders just below."""
+    """The catalogues that a schema in ``folder`` uses by itself: beside it, then in the folders just below."""
     if folder is None:
         return ()
     found = [folder / CATALOGUE]
