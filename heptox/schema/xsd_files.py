@@ -145,6 +145,7 @@ class _Gathering:
     """By location and namespace: a file without a target namespace has that of each file that includes it."""
     _waiting: list[tuple[SchemaFile, str]] = field(default_factory=list)
     _unresolved: list[tuple[SchemaFile, XmlElement, str, Fault]] = field(default_factory=list)
+    _known_imports: list[XmlElement] = field(default_factory=list)
     _digests: dict[bytes, SchemaFile] = field(default_factory=dict)
     _bytes: int = 0
 
@@ -180,6 +181,22 @@ class _Gathering:
                     child.set("schemaLocation", found.location)
                     self._wait(found, found.namespace if is_import else found.namespace or namespace)
 
+        self._follow_known()
+
+    def _follow_known(self) -> None:
+        """Give the imports of known namespaces the file that another import names, or else the known one."""
+        brought = {namespace: file for (_, namespace), file in self.namespaces.items()}
+        for child in self._known_imports:
+            namespace = child.get("namespace", "")
+            if namespace not in brought:
+                path = self.known[namespace]
+                brought[namespace] = self._added(path, path, path.parent.parent)
+                self._wait(brought[namespace], namespace)
+            child.set("schemaLocation", brought[namespace].location)
+        self._known_imports.clear()
+        if self._waiting:
+            self.follow()
+
     def unresolved(self) -> Iterator[Fault]:
         """The imports without a file whose namespace no other one brings."""
         found = {namespace for _, namespace in self.namespaces}
@@ -208,8 +225,9 @@ class _Gathering:
             self.missing.append(candidate)
         if (found := self._catalogued(namespace, file)) is not None:
             return found
-        if (known := self.known.get(namespace)) is not None:
-            return self._added(known, known, known.parent.parent)
+        if namespace in self.known:
+            self._known_imports.append(child)
+            return None
         if not location:
             return None
         looked = " and ".join(dict.fromkeys(file_name(os.path.relpath(one, file.path.parent)) for one in tried))
