@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, SchemaGraph
+from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
 
 
 def by_name(graph: SchemaGraph) -> SchemaGraph:
     """The graph in which element types of one name are one, weakened to what holds for all of them.
 
     Itself, where each name has one type; each document that is valid for a graph is valid for this one as well, as far
-    as edges, attributes and texts go. Content models are not known where types differ, nor which keys hold.
+    as edges, attributes, contents and texts go. Which keys hold is not known.
 
     >>> text = Element("b", text=True, type="b of a")
     >>> graph = SchemaGraph("a", {
@@ -35,7 +35,6 @@ def by_name(graph: SchemaGraph) -> SchemaGraph:
 def _merged(name: str, several: Sequence[Element]) -> Element:
     children = [{child.name: child.cardinality for child in element.children} for element in several]
     attributes = [{attribute.name: attribute for attribute in element.attributes} for element in several]
-    single = len(several) == 1
     return Element(
         name,
         tuple(
@@ -47,7 +46,7 @@ def _merged(name: str, several: Sequence[Element]) -> Element:
             for one in dict.fromkeys(one for each in attributes for one in each)
         ),
         any(element.text for element in several),
-        several[0].content if single else None,
+        merged_content([element.content for element in several]),
         open=any(element.open for element in several),
     )
 
@@ -60,6 +59,15 @@ def weakest(several: Iterable[Cardinality]) -> Cardinality:
     """
     found = list(several)
     return Cardinality.of(all(each.required for each in found), any(each.repeats for each in found))
+
+
+def merged_content(several: Sequence[Particle | None]) -> Particle | None:
+    """The content model of which each of several is a case; without one, an element has no children."""
+    known = tuple(dict.fromkeys(each for each in several if each is not None))
+    required = len(known) > 0 and None not in several
+    if len(known) < 2 and required:
+        return known[0]
+    return Particle("choice", Cardinality.of(required, repeats=False), members=known) if known else None
 
 
 def merged_attribute(several: Sequence[Attribute], of: int) -> Attribute:

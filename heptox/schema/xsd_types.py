@@ -22,7 +22,7 @@ from xmlschema.validators import (
 
 from heptox.errors import Fault, SchemaError
 from heptox.schema.dtd import cardinalities
-from heptox.schema.merging import merged_attribute, weakest
+from heptox.schema.merging import merged_attribute, merged_content, weakest
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, ValueType, tokens
 from heptox.schema.xsd_files import XSD
 from heptox.xml import XSI_NAMESPACE, expanded_name, split_name
@@ -397,14 +397,12 @@ def _joined(contents: Sequence[_Content]) -> _Content:
         name: merged_attribute([each.attributes[name] for each in contents if name in each.attributes], len(contents))
         for name in dict.fromkeys(name for content in contents for name in content.attributes)
     }
-    particles = tuple(dict.fromkeys(content.particle for content in contents if content.particle is not None))
-    empty = any(content.particle is None for content in contents)
     types = {content.value_type for content in contents if content.text}
     values = {content.values for content in contents if content.text}
     return _Content(
         children,
         attributes,
-        _group("choice", Cardinality.OPTIONAL if empty else Cardinality.ONE, particles) if particles else None,
+        merged_content([content.particle for content in contents]),
         any(content.text for content in contents),
         any(content.open for content in contents),
         types.pop() if len(types) == 1 else ValueType.STRING,
@@ -426,17 +424,16 @@ def _attributes(declared: _XsdType) -> tuple[dict[str, Attribute], bool]:
 
 
 def _attribute(declared: XsdAttribute) -> Attribute:
-    default = declared.fixed if declared.fixed is not None else declared.default
-    kind, values = _attribute_type(declared.type)
+    """An attribute. Whether it has a default is not said: documents are taken as they are written, which only a DTD
+    changes."""
+    kind, values = _attribute_type(declared.type, declared.fixed)
     return Attribute(
         declared.name,
         kind,
-        Cardinality.ONE if declared.use == "required" or default is not None else Cardinality.OPTIONAL,
-        default,
-        values,
-        declared.fixed is not None,
-        value_type(declared.type),
-        documentation_of(declared),
+        Cardinality.ONE if declared.use == "required" else Cardinality.OPTIONAL,
+        values=values,
+        value_type=value_type(declared.type),
+        documentation=documentation_of(declared),
     )
 
 
@@ -447,9 +444,9 @@ _KINDS: Final = {
 }  # fmt: skip
 
 
-def _attribute_type(declared: _XsdType) -> tuple[AttributeType, tuple[str, ...]]:
+def _attribute_type(declared: _XsdType, fixed: str | None) -> tuple[AttributeType, tuple[str, ...]]:
     kind = next((_KINDS[name] for name in _names_above(declared) if name in _KINDS), AttributeType.CDATA)
-    values = enumerated(declared)
+    values = enumerated(declared) if fixed is None else (fixed,)
     if kind not in (AttributeType.CDATA, AttributeType.NMTOKEN):
         return kind, ()
     # other values than those of texts can be written in several ways

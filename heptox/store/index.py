@@ -10,6 +10,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from itertools import groupby
 from sys import intern
 from typing import Final, TypeAlias
@@ -85,13 +86,20 @@ class DocumentIndex:
         self._ends.append(node + 1)
         return node
 
-    def read(self, reader: XmlReader, check: Check | None = None) -> None:
-        """Add a document, of which no tree is made. ``check`` is called again and again, and may raise an error.
+    def read(self, text: bytes, file: str | None = None, check: Check | None = None) -> None:
+        """Add a document as a store has it, of which no tree is made. ``check`` is called again and again, and may
+        raise an error.
 
         Raises :class:`InputError` as :meth:`heptox.xml.XmlReader.read`.
         """
+        start = self._start
+        is_xml = b"Q{" not in text  # names in namespaces without a prefix are none of XML
+        if not is_xml:
+            text = self.names.item(text.decode()).encode()
+            start = self._expanded_start
+        reader = XmlReader(BytesIO(text), file, as_written=is_xml)
         with self._document():
-            for _ in reader.read(self._start, self._end, self._text.append):
+            for _ in reader.read(start, self._end, self._text.append):
                 if check is not None:
                     check()
 
@@ -105,15 +113,17 @@ class DocumentIndex:
     def _fill(self, root: XmlElement) -> None:
         for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
             if event == "start":
-                attributes = [str(part) for pair in element.items() for part in pair]
-                self._start(self.names.name(str(element.tag)), self.names.attributes(attributes))
+                self._expanded_start(str(element.tag), [str(part) for pair in element.items() for part in pair])
                 self._text.append(element.text or "")
             else:  # as when a document is read: comments go, the text around them is one
                 if event == "end":
                     self._end(str(element.tag))
                 self._text.append(element.tail or "")
 
-    def _start(self, name: str, attributes: Sequence[str]) -> None:
+    def _expanded_start(self, name: str, attributes: list[str]) -> None:
+        self._start(self.names.name(name), self.names.attributes(attributes))
+
+    def _start(self, name: str, attributes: list[str]) -> None:
         """A tag, with the name and the value of one attribute after the other."""
         self._add_text()
         name = intern(name)

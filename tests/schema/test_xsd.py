@@ -124,11 +124,11 @@ def test_attributes_with_use_default_fixed_enumeration_and_groups(tmp_path: Path
              <xs:enumeration value="u"/><xs:enumeration value="v"/>
            </xs:restriction></xs:simpleType></xs:attribute></xs:attributeGroup>""",
     )
-    assert attributes(graph, "a") == ["r1", "o?", "d1", "f1", "e?"]
+    assert attributes(graph, "a") == ["r1", "o?", "d?", "f?", "e?"]
     required, optional, _, fixed, enumerated = graph.elements["a"].attributes
     assert (required.type, enumerated.type) == ("ID", "ENUMERATION")
     assert (optional.value_type, optional.documentation) == (ValueType.DECIMAL, "How much.")
-    assert (fixed.default, fixed.fixed, enumerated.values) == ("y", True, ("u", "v"))
+    assert (fixed.default, fixed.values, enumerated.values) == (None, ("y",), ("u", "v"))
 
 
 def test_simple_content_has_text_and_attributes(tmp_path: Path) -> None:

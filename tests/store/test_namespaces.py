@@ -103,3 +103,15 @@ def _written(graph: SchemaGraph, name: str) -> str:
     elements = {element.name for element in graph.elements.values()}
     attributes = {one.name for element in graph.elements.values() for one in element.attributes}
     return graph.prefixes.covering(elements, attributes=attributes).written(name)
+
+
+@pytest.mark.parametrize("text", ["//p:a", "//*", "//h:br", "for $b in //h:b return <r>{$b/@x:k}{$b/text()}</r>"])
+def test_what_stands_in_open_content_may_be_in_namespaces_without_a_prefix(text: str) -> None:
+    graph = parse_dtd("<!ELEMENT a ANY> <!ATTLIST a xmlns CDATA #FIXED 'urn:a'>")
+    document = '<a xmlns="urn:a"><h:b xmlns:h="http://h/#b" xmlns:x="http://x/?&amp;" x:k="1">t<h:br/></h:b></a>'
+    declared = 'declare namespace p = "urn:a"; declare namespace h = "http://h/#b";'
+    asked = parse_query(f'{declared} declare namespace x = "http://x/?&amp;"; {text}')
+    with Store.open(None, graph) as store:
+        store.load("a.xml", document.encode())
+        found = list(query(store, plan_query(asked, store.catalogue)))
+    assert found and _meanings(found) == list(map(meaning, saxon.evaluate(print_query(asked), document)))
