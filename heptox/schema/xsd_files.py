@@ -1,7 +1,7 @@
 """The files of an XSD: all that its includes and imports name, as far as they may be read (``semantics.md`` section 1).
 
 Nothing is fetched. What an OASIS XML catalogue says of a location, or of the namespace of an import, holds. A relative
-location names a file below the folder of the schema, or below one of the two folders above that, but not the root of
+location names a file below the folder of the schema, or below one of the five folders above that, but not the root of
 the file system; a file outside the schema's own folder has to be called ``.xsd``. Of an address on a network, or an
 absolute path, the file of that name beside the schema is read instead. Some namespaces are known without a file, such
 as that of ``xml:lang``.
@@ -36,7 +36,7 @@ _NEWER: Final = frozenset(
 )
 """What only XSD 1.1 has."""
 
-_FOLDERS_ABOVE: Final = 2
+_FOLDERS_ABOVE: Final = 5
 _COMPOSED: Final = frozenset(XSD + name for name in ("include", "import", "redefine", "override"))
 _ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|/")
 _MOST_FAULTS: Final = 20
@@ -288,7 +288,7 @@ class _Gathering:
         if digest in self._digests:  # a copy in another folder
             return self._digests[digest]
         self._bytes += len(data)
-        root = parse_document(data, name).root
+        root = parse_document(data, name, empty_parameters=True).root
         if root.tag != XSD + "schema":
             message = f"the root element is {root.tag}, so this is no XSD"
             hint = f"an XSD has the root {XSD}schema"

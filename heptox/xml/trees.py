@@ -56,10 +56,14 @@ def read_document(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_S
     return parse_document(read_bytes(path, maximum_size=maximum_size), file_name(path))
 
 
-def parse_document(text: str | bytes, file: str | None = None, *, most_nodes: int | None = None) -> Document:
+def parse_document(
+    text: str | bytes, file: str | None = None, *, most_nodes: int | None = None, empty_parameters: bool = False
+) -> Document:
     """The document in ``text``; a ``str`` is read as it is, whatever encoding its XML declaration names.
 
     One that may have over ``most_nodes`` elements and attributes, as far as is seen before it is parsed, is refused.
+    With ``empty_parameters``, external parameter entities are as if nothing stood there: what it says is no other thing
+    but for defaults of attributes, since entities without a declaration are refused.
 
     Raises :class:`InputError` with a position: HX1002 not well-formed, HX1003 encoding unknown or not kept, HX1004
     external entity, HX1005 entity without a declaration that is read, HX1006 nested or expanded beyond the limits of
@@ -80,8 +84,8 @@ def parse_document(text: str | bytes, file: str | None = None, *, most_nodes: in
             _refuse_many_attributes(plain, file)
         return Document(plain, file)
     prolog = read_prolog(data, encoding, file)
-    if prolog.external_entities:
-        raise InputError(external_entity_fault(found, data, encoding) for found in prolog.external_entities)
+    if external := [one for one in prolog.external_entities if not (empty_parameters and one[0].startswith("%"))]:
+        raise InputError(external_entity_fault(found, data, encoding) for found in external)
     root = _parsed(data, encoding, prolog, file)
     if prolog.unreadable:
         raise InputError(prolog.unreadable)
