@@ -84,8 +84,10 @@ def parse_document(
             _refuse_many_attributes(plain, file)
         return Document(plain, file)
     prolog = read_prolog(data, encoding, file)
-    if external := [one for one in prolog.external_entities if not (empty_parameters and one[0].startswith("%"))]:
-        raise InputError(external_entity_fault(found, data, encoding) for found in external)
+    if empty_parameters and prolog.internal_subset is not None:
+        return parse_document(_without_parameters(data, prolog), file, most_nodes=most_nodes)
+    if prolog.external_entities:
+        raise InputError(external_entity_fault(found, data, encoding) for found in prolog.external_entities)
     root = _parsed(data, encoding, prolog, file)
     if prolog.unreadable:
         raise InputError(prolog.unreadable)
@@ -95,6 +97,22 @@ def parse_document(
         return Document(root, file)
     position = replace(prolog.position, column=prolog.position.column + 1)
     return Document(root, file, prolog.internal_subset, position)
+
+
+_EXTERNAL_PARAMETER: Final = re.compile(rb"<!ENTITY\s+%\s+([^\s%;<>]+)\s+(?:SYSTEM|PUBLIC)\s[^<>]*>")
+
+
+def _without_parameters(data: bytes, prolog: Prolog) -> bytes:
+    """The document without its external parameter entities, all else being where it was."""
+    before, subset, after = data.partition((prolog.internal_subset or "").encode())
+    names = {b"%" + name + b";" for name in _EXTERNAL_PARAMETER.findall(subset)}
+    subset = _EXTERNAL_PARAMETER.sub(_blank, subset)
+    subset = re.sub(rb"%[^\s%;<>]+;", lambda one: _blank(one) if one[0] in names else one[0], subset)
+    return before + subset + after
+
+
+def _blank(found: re.Match[bytes]) -> bytes:
+    return re.sub(rb"[^\r\n]", b" ", found[0])
 
 
 _PLAIN_VALUE: Final = rb"""(?:"[\t\r\n !#-%'-;=-~]*"|'[\t\r\n !-%(-;=-~]*')"""

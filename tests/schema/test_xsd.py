@@ -398,15 +398,17 @@ def test_several_roots_are_listed_and_unknown_ones_refused(tmp_path: Path) -> No
 ELEMENT = '<xs:element name="a" type="xs:string"/>'
 
 
-def test_files_up_to_two_folders_above_are_read(tmp_path: Path) -> None:
+def test_files_up_to_five_folders_above_are_read(tmp_path: Path) -> None:
     xsd(tmp_path / "one/common/c.xsd", ELEMENT)
-    assert read_schema(xsd(tmp_path / "one/x/y/a.xsd", '<xs:include schemaLocation="../../common/c.xsd"/>')).root
+    assert read_schema(
+        xsd(tmp_path / "one/v/w/x/y/z/a.xsd", f'<xs:include schemaLocation="{5 * "../"}common/c.xsd"/>')
+    ).root
 
 
 @pytest.mark.parametrize(
     ("location", "said"),
     [
-        ("../../../c.xsd", "../../../c.xsd leads too far out of the schema's folder (what lies below"),
+        (6 * "../" + "c.xsd", "../c.xsd leads too far out of the schema's folder (what lies below"),
         ("../c.txt", "c.txt is outside the folder of a.xsd, and is not called .xsd"),
         ("/etc/passwd", "is to be read from /etc/passwd, which is not here (looked for passwd beside a.xsd;"),
         ("file:///etc/passwd", "looked for passwd beside a.xsd; nothing is fetched"),
@@ -418,13 +420,25 @@ def test_files_up_to_two_folders_above_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, location: str, said: str) -> None:
-    folder = tmp_path / "1/2/3/4"
+    folder = tmp_path / "1/2/3/4/5/6/7"
     xsd(tmp_path / "1/c.xsd", ELEMENT)
     path = xsd(folder / "a.xsd", f'<xs:include schemaLocation="{location}"/>' + ELEMENT)
     (folder.parent / "c.txt").write_text("x", encoding="utf-8")
     (folder / "link.xsd").symlink_to("/etc/passwd")
     found = faults(path)
     assert len(found) == 1 and found[0].startswith(f"{path}:2:1: HX2031 ") and said in found[0]
+
+
+def test_entities_that_are_elsewhere_are_left_out_where_nothing_needs_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.xsd"
+    doctype = (
+        """<!DOCTYPE xs:schema [<!ENTITY % latin PUBLIC "-//x//ENTITIES" "latin.ent"> %latin;<!ENTITY one "1">]>"""
+    )
+    text = '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">' + ELEMENT + "</xs:schema>"
+    path.write_text(doctype + text)
+    assert read_schema(path).root == "a"
+    path.write_text(doctype + text.replace('name="a"', 'name="a&eacute;"'))
+    assert "HX1005" in faults(path)[0]
 
 
 def test_the_file_of_an_address_is_read_beside_the_schema(tmp_path: Path) -> None:
