@@ -84,7 +84,7 @@ def parse_document(
             _refuse_many_attributes(plain, file)
         return Document(plain, file)
     prolog = read_prolog(data, encoding, file)
-    if empty_parameters and prolog.internal_subset is not None:
+    if empty_parameters and prolog.internal_subset:
         return parse_document(_without_parameters(data, prolog), file, most_nodes=most_nodes)
     if prolog.external_entities:
         raise InputError(external_entity_fault(found, data, encoding) for found in prolog.external_entities)
@@ -104,7 +104,7 @@ _EXTERNAL_PARAMETER: Final = re.compile(rb"<!ENTITY\s+%\s+([^\s%;<>]+)\s+(?:SYST
 
 def _without_parameters(data: bytes, prolog: Prolog) -> bytes:
     """The document without its external parameter entities, all else being where it was."""
-    before, subset, after = data.partition((prolog.internal_subset or "").encode())
+    before, subset, after = data.partition(str(prolog.internal_subset).encode())
     names = {b"%" + name + b";" for name in _EXTERNAL_PARAMETER.findall(subset)}
     subset = _EXTERNAL_PARAMETER.sub(_blank, subset)
     subset = re.sub(rb"%[^\s%;<>]+;", lambda one: _blank(one) if one[0] in names else one[0], subset)
