@@ -25,6 +25,8 @@ from heptox.xml.namespaces import (
     XSI_NAMESPACE as XSI_NAMESPACE,
     Prefixes as Prefixes,
     UnboundPrefixError as UnboundPrefixError,
+    bound_prefix as bound_prefix,
+    declared_as as declared_as,
     escaped_namespace as escaped_namespace,
     expanded_name as expanded_name,
     path_steps as path_steps,
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
     from heptox.xml.writing import (
         IN_TEXT as IN_TEXT,
         IN_VALUE as IN_VALUE,
+        declarations as declarations,
         escaped_text as escaped_text,
         escaped_value as escaped_value,
         start_tag as start_tag,
