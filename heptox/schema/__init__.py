@@ -42,11 +42,9 @@ from heptox.schema.model import (
     tokens as tokens,
 )
 from heptox.schema.reading import (
-    is_xsd as is_xsd,
     parse_schema as parse_schema,
     read_schema as read_schema,
     read_schema_roots as read_schema_roots,
-    start_of as start_of,
 )
 from heptox.schema.references import (
     id_paths as id_paths,
@@ -82,6 +80,7 @@ if TYPE_CHECKING:
         DocumentChecker as DocumentChecker,
         DocumentFaults as DocumentFaults,
         document_checker as document_checker,
+        xsd_checker as xsd_checker,
     )
 
 
