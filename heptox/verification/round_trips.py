@@ -312,8 +312,8 @@ def ends_for(examined: Examination, law: Law, leaf: Path) -> Iterator[tuple[Path
         if (*there, *own) not in taken and own
     ]
     if len(free) > MOST_COMPARED:  # by the first letters, then: a large schema has as many as tens of thousands
-        own = _names(leaf)[:_FIRST]
-        free = [end for end in free if _names(end)[:_FIRST] == own][:MOST_COMPARED]
+        own = _beginning(leaf)
+        free = [end for end in free if _beginning(end) == own][:MOST_COMPARED]
     for end in sorted(free, key=lambda end: -likeness(leaf, end)):
         yield (leaf, end) if law is Law.ALONG else (end, leaf)
 
@@ -323,9 +323,10 @@ MOST_COMPARED: Final = 500
 _FIRST: Final = 3
 
 
-def _names(path: Path) -> str:
-    """The local name of a node, and of the one above, as they are compared."""
-    return "/".join(split_name(step.removeprefix("@"))[1] for step in reversed(path[-2:])).lower()
+def _beginning(path: Path) -> str:
+    """The first letters of the local name of a node, of a text that of its element."""
+    step = path[-2] if path[-1] == TEXT and len(path) > 1 else path[-1]
+    return split_name(step.removeprefix("@"))[1][:_FIRST].lower()
 
 
 def likeness(one: Path, other: Path) -> float:

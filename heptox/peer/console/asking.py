@@ -8,6 +8,7 @@ from heptox.checks import Check
 from heptox.errors import Fault, HeptoxError
 from heptox.grammar import NameTable, check_names, lower, parse_query, unknown_steps
 from heptox.mapping import Mapping
+from heptox.peer.console.schemas import drawn_prefixes
 from heptox.peer.console.shapes import LossModel, MemberModel, StepModel, TranslationModel
 from heptox.schema import SchemaGraph, SchemaTree
 from heptox.translate import Direction, ExplainedStep, Hop, explain, translate_path
@@ -42,10 +43,13 @@ def explained(text: str, mapping: Mapping, to: Direction, check: Check) -> Trans
         (hop,) = translate_path([path], expression, check).hops
     except HeptoxError as error:
         return untranslated(*error.faults)
-    found = explain(hop)
+    found, names = explain(hop), drawn_prefixes(path.start)
     return TranslationModel(
         text=None if hop.translation.empty else hop.translation.text,
-        losses=[LossModel(path=list(loss.path), effect=loss.effect, arrow=loss.arrow) for loss in found.losses],
+        losses=[
+            LossModel(path=[names.step(step) for step in loss.path], effect=loss.effect, arrow=loss.arrow)
+            for loss in found.losses
+        ],
         steps=[_step(step) for step in found.steps],
         faults=(),
     )

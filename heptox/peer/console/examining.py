@@ -5,7 +5,6 @@ sample document with what exchange makes of it, each value with the arrows that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping as Table
-from functools import cache
 from typing import Final
 
 from heptox.errors import Fault, HeptoxError, InputError
@@ -42,10 +41,10 @@ from heptox.peer.console.mapping_shapes import (
     ValueModel,
 )
 from heptox.peer.console.samples import made_sample, read_sample
-from heptox.peer.console.schemas import parsed_schema
-from heptox.schema import TEXT, Path, SchemaGraph, id_paths
+from heptox.peer.console.schemas import drawn_prefixes, parsed_schema
+from heptox.schema import TEXT, Path, SchemaGraph, SchemaTree, id_paths
 from heptox.verification import remarks
-from heptox.xml import XmlElement
+from heptox.xml import Prefixes, XmlElement
 
 MOST_REFERENCES: Final = 500
 """References of one schema that are listed."""
@@ -57,20 +56,23 @@ WHOLE: Final = ""
 
 def examine(wanted: MappingRequest) -> MappingModel:
     """What a text says; nothing that is wrong with it is raised."""
-    arrows = ArrowsText(wanted.text, cache(reader(wanted.files)))
+    names = DrawnNames(reader(wanted.files))
+    arrows = ArrowsText(wanted.text, names.read)
     examined = arrows.examined()
     lines = _Lines(examined.correspondences)
     mapping = examined.sound
-    example = _example(mapping, wanted, lines) if mapping else None
+    example = _example(mapping, wanted, lines, names) if mapping else None
     return MappingModel(
-        source=_side(examined, "source"),
-        target=_side(examined, "target"),
+        source=_side(examined, "source", names),
+        target=_side(examined, "target", names),
         statements=[_statement(statement) for statement in examined.statements],
-        arrows=list(_arrows(examined)),
+        arrows=list(_arrows(examined, names)),
         faults=tuple(examined.faults),
         rules=_rules(mapping, lines) if mapping else [],
         against=_rules(mapping.mirrored(), lines.mirrored()) if mapping else [],
-        remarks=_remarks(mapping, arrows, wanted, example) if mapping and example and not examined.faults else [],
+        remarks=_remarks(mapping, arrows, wanted, example)
+        if wanted.remarks and mapping and example and not examined.faults
+        else [],
         example=example,
     )
 
@@ -100,28 +102,64 @@ def reader(files: Table[str, str]) -> ReadSchema:
     return read
 
 
+class DrawnNames:
+    """Steps as the console draws them: by the prefixes that a schema has without those that the mapping declares."""
+
+    def __init__(self, read: ReadSchema) -> None:
+        self._read = read
+        self._known: dict[tuple[str, str | None], SchemaGraph] = {}
+        self._prefixes: dict[str, Prefixes] = {}
+
+    def read(self, file: str, root: str | None) -> SchemaGraph:
+        """The schema that a mapping names, whose names are known from then on."""
+        if (file, root) not in self._known:
+            self._known[file, root] = found = self._read(file, root)
+            self._prefixes[_place(found)] = drawn_prefixes(found)
+        return self._known[file, root]
+
+    def of(self, tree: SchemaTree) -> Prefixes:
+        """The prefixes of the schema of a side."""
+        return self._prefixes[_place(tree.graph)]
+
+    def steps(self, side: DeclaredSide, path: Path) -> Steps:
+        """A path as the console has it."""
+        return [self.of(side.tree).step(step) for step in path]
+
+
+def _place(graph: SchemaGraph) -> str:
+    return f"{graph.file}\n{graph.root}"
+
+
 def _line(node: Statement) -> int:
     assert node.position is not None
     return node.position.line
 
 
-def _side(examined: Examination, name: Side) -> SideModel | None:
+def _side(examined: Examination, name: Side, names: DrawnNames) -> SideModel | None:
     declared = examined.declared
     side = declared.source if name == "source" else declared.target
     if side is None:
         return None
     lines = {s.name: _line(s) for s in examined.statements if isinstance(s, BoxDeclaration) and s.side == name}
     boxes = [
-        BoxModel(name=box.name, parent=list(box.parent), members=list(box.members), line=lines[box.name])
+        BoxModel(
+            name=box.name,
+            parent=names.steps(side, box.parent),
+            members=names.steps(side, box.members),
+            line=lines[box.name],
+        )
         for box in side.tree.boxes
     ]
     return SideModel(
         file=side.tree.graph.file,
         root=side.tree.root,
+        prefixes=side.tree.graph.prefixes.namespaces,
         boxes=boxes,
-        keys=[list(key) for key in sorted(side.keys.difference(id_paths(side.tree)))],
+        keys=[names.steps(side, key) for key in sorted(side.keys.difference(id_paths(side.tree)))],
         references=[
-            ReferenceModel(source=list(one.source), target=list(one.target), inferred=one.inferred)
+            ReferenceModel(
+                source=names.steps(side, one.source), target=names.steps(side, one.target), inferred=one.inferred
+            )
             for one in side.references[:MOST_REFERENCES]
         ],
     )
@@ -132,7 +170,7 @@ def _statement(statement: Statement) -> StatementModel:
     return StatementModel.model_validate({"line": _line(statement), "kind": kind, "text": str(statement)})
 
 
-def _arrows(examined: Examination) -> Iterator[ArrowModel]:
+def _arrows(examined: Examination, names: DrawnNames) -> Iterator[ArrowModel]:
     sound = {_line(found.arrow) for found in examined.correspondences if found.arrow}
     faulty = {fault.position.line for fault in examined.faults if fault.position and fault.position.file is None}
     for arrow in examined.statements:
@@ -140,16 +178,18 @@ def _arrows(examined: Examination) -> Iterator[ArrowModel]:
             line = _line(arrow)
             yield ArrowModel(
                 line=line,
-                source=_end(examined.declared.source, arrow, "source"),
-                target=_end(examined.declared.target, arrow, "target"),
+                source=_end(examined.declared.source, arrow, "source", names),
+                target=_end(examined.declared.target, arrow, "target", names),
                 copies=arrow.copies,
                 sound=line in sound and line not in faulty,
             )
 
 
-def _end(side: DeclaredSide | None, arrow: Arrow, name: Side) -> Steps | None:
-    path = drawn_path(side, arrow.source if name == "source" else arrow.target) if side else None
-    return None if path is None else list(path)
+def _end(side: DeclaredSide | None, arrow: Arrow, name: Side, names: DrawnNames) -> Steps | None:
+    if side is None:
+        return None
+    path = drawn_path(side, arrow.source if name == "source" else arrow.target)
+    return None if path is None else names.steps(side, path)
 
 
 # -- which arrow ------------------------------------------------------------------------------------------------------
@@ -200,7 +240,7 @@ def _is_in(element: XmlElement, members: frozenset[tuple[Path, str]]) -> bool:
 # -- the sample and its image -----------------------------------------------------------------------------------------
 
 
-def _example(mapping: Mapping, wanted: MappingRequest, lines: _Lines) -> ExampleModel:
+def _example(mapping: Mapping, wanted: MappingRequest, lines: _Lines, names: DrawnNames) -> ExampleModel:
     text = wanted.sample
     try:
         text = made_sample(mapping, wanted.seed) if text is None else text
@@ -209,17 +249,18 @@ def _example(mapping: Mapping, wanted: MappingRequest, lines: _Lines) -> Example
         # what is too large is not sent back
         return ExampleModel(text=(text or "")[:MOST_TEXT], source=None, target=None, faults=error.faults)
     trace = Trace()
+    before, after = names.of(mapping.source), names.of(mapping.target)
     try:
         image = exchange(mapping, document, trace)
     except HeptoxError as error:
-        source = _element(document.root, _Marks())
+        source = _element(document.root, _Marks(), before)
         return ExampleModel(text=text, source=source, target=None, faults=(*faults, *error.faults))
     starts, ends = _Marks(), _Marks()
     for carried in trace.values():
         for line in lines.of_value(carried):
             starts.add(carried.start, WHOLE if carried.copied else _leaf_of(carried.source), line)
             ends.add(carried.end, WHOLE if carried.copied else _leaf_of(carried.target), line)
-    source, target = _element(document.root, starts), _element(image.root, ends)
+    source, target = _element(document.root, starts, before), _element(image.root, ends, after)
     return ExampleModel(text=text, source=source, target=target, faults=tuple(faults))
 
 
@@ -245,19 +286,23 @@ class _Marks:
         return sorted(self._found.get((element, leaf), ()))
 
 
-def _element(element: XmlElement, marks: _Marks) -> ElementModel:
+def _element(element: XmlElement, marks: _Marks, names: Prefixes) -> ElementModel:
     texts = marks.at(element, TEXT)
     content: list[ValueModel | ElementModel] = []
     for text, child in ((element.text, None), *((child.tail, child) for child in element)):
         if child is not None:
-            content.append(_element(child, marks))
+            content.append(_element(child, marks, names))
         if text and (texts or text.strip()):
             content.append(ValueModel(name="", value=text, arrows=texts))
     return ElementModel(
-        tag=str(element.tag),
+        tag=names.step(str(element.tag)),
         arrows=marks.at(element, WHOLE),
         attributes=[
-            ValueModel(name=str(name), value=str(value), arrows=marks.at(element, f"@{name!s}"))
+            ValueModel(
+                name=names.step(f"@{name!s}").removeprefix("@"),
+                value=str(value),
+                arrows=marks.at(element, f"@{name!s}"),
+            )
             for name, value in element.attrib.items()
         ],
         content=content,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from heptox.errors import Fault
 from heptox.peer.models.control import Exact
@@ -20,12 +20,13 @@ Steps = list[str]
 
 class MappingRequest(Exact):
     """The text of an ``.arrows`` file, and the schema files that it names; ``sample`` is a document of the source
-    schema, without which one is made: the same one for the same ``seed``."""
+    schema, without which one is made: the same one for the same ``seed``. ``remarks`` on a large schema take long."""
 
     text: Text
     files: dict[str, Text]
     sample: str | None = None
     seed: Annotated[int, Field(ge=0, le=1 << 31)] = 0
+    remarks: StrictBool = True
 
 
 class BoxModel(Exact):
@@ -46,10 +47,12 @@ class ReferenceModel(Exact):
 
 
 class SideModel(Exact):
-    """One side of a mapping: its schema, the boxes drawn on it, the keys that are declared, and references."""
+    """One side of a mapping: its schema, the boxes drawn on it, the keys that are declared, and references. Steps of
+    paths are written with the prefixes of the schema as it is drawn, ``prefixes`` are those of the mapping's text."""
 
     file: str | None
     root: str
+    prefixes: dict[str, str]
     boxes: list[BoxModel]
     keys: list[Steps]
     references: list[ReferenceModel]
@@ -69,7 +72,7 @@ class StatementModel(Exact):
     """A statement by its line."""
 
     line: int
-    kind: Literal["schema", "reference", "key", "join", "box", "entity", "arrow"]
+    kind: Literal["schema", "namespace", "reference", "key", "join", "box", "entity", "arrow"]
     text: str
 
 

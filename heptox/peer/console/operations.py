@@ -13,9 +13,9 @@ from heptox.errors import Fault, PeerError
 from heptox.peer.console import shapes
 from heptox.peer.console.asking import explained, query_faults, untranslated
 from heptox.peer.console.drawings import Drawing, as_utf8
-from heptox.peer.console.mapping_operations import add_mappings
+from heptox.peer.console.mapping_operations import add_mappings, drawn
 from heptox.peer.console.pages import add_pages
-from heptox.peer.console.schemas import read_schema, schema_told
+from heptox.peer.console.schemas import schema_told, told_schema
 from heptox.peer.console.sessions import SESSIONS, TICKET_SECONDS, Sessions
 from heptox.peer.control import schema as models
 from heptox.peer.control.http import GUARDED, Who, answer_unauthorised
@@ -63,8 +63,8 @@ def _add_schemas(app: FastAPI, service: PeerService) -> None:
 
     @app.post("/schemas", dependencies=GUARDED, responses=models.REFUSED)
     async def examine_schema(wanted: shapes.SchemaRequest) -> shapes.SchemaModel:
-        """The schema that a DTD means; where several elements may be its root, the fault names them."""
-        return await trio.to_thread.run_sync(read_schema, wanted.text, wanted.root, wanted.file)
+        """The schema that a text means; where several elements may be its root, the fault names them."""
+        return await drawn(service.drawing, told_schema, wanted.text, wanted.root, wanted.file)
 
 
 def _add_drawings(app: FastAPI, service: PeerService) -> None:

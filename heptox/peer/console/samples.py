@@ -10,8 +10,8 @@ from typing import Final
 from heptox.errors import Fault, HeptoxError, InputError, SchemaError
 from heptox.mapping import Mapping
 from heptox.pattern import TAG
-from heptox.schema import AttributeType, Path, SchemaGraph, conform, random_document
-from heptox.xml import Document, XmlElement, count_elements, parse_document, write_document
+from heptox.schema import AttributeType, Path, SchemaGraph, ValueType, conform, random_document
+from heptox.xml import Document, XmlElement, count_elements, parse_document, split_name, write_document
 
 SAMPLE_NAME: Final = "sample.xml"
 """What messages call a sample."""
@@ -71,21 +71,24 @@ def _paths(element: XmlElement, above: Path) -> Iterator[Path]:
 def _values(mapping: Mapping) -> dict[Path | str, list[str]]:
     """Values that show of which leaf they are; tags that members of boxes may be, and references that refer."""
     found: dict[Path | str, list[str]] = {}
+    others: set[str] = set()  # leaves of other types than strings, which have values of their type
     for element in mapping.source.graph.elements.values():
         if element.text:
             found[element.name] = _numbered(element.name, " ")
+            others.update([element.name] if element.value_type is not ValueType.STRING else [])
         for attribute in element.attributes:
             if attribute.type is not AttributeType.ID:
                 found[f"@{attribute.name}"] = _numbered(attribute.name, "-")  # a token, which some have to be
+                others.update([f"@{attribute.name}"] if attribute.value_type is not ValueType.STRING else [])
     for reference in mapping.source_references:
         found[reference.source] = found[reference.target] = found.get(reference.target[-1], [])
     for leaf, members in _tag_leaves(mapping):
         found[leaf] = list(islice(cycle(members), _VALUES))
-    return {leaf: values for leaf, values in found.items() if values}
+    return {leaf: values for leaf, values in found.items() if values and leaf not in others}
 
 
 def _numbered(name: str, between: str) -> list[str]:
-    return [f"{name}{between}{number}" for number in range(1, _VALUES + 1)]
+    return [f"{split_name(name)[1]}{between}{number}" for number in range(1, _VALUES + 1)]
 
 
 def _tag_leaves(mapping: Mapping) -> Iterator[tuple[Path, tuple[str, ...]]]:

@@ -9,7 +9,7 @@ from pydantic import Field, StrictBool
 from heptox.errors import Fault
 from heptox.peer.models.control import Exact
 from heptox.peer.wire.standing import Side
-from heptox.schema import AttributeType, Cardinality
+from heptox.schema import AttributeType, Cardinality, ValueType
 
 # -- sessions --------------------------------------------------------------------------------------------------------
 
@@ -30,7 +30,8 @@ class SessionModel(Exact):
 
 
 class SchemaRequest(Exact):
-    """The text of a DTD; ``file`` is what messages call it, ``root`` is needed where several elements may be it."""
+    """The text of a DTD, of an XSD that needs no other file, or of a schema graph; ``file`` is what messages call it,
+    ``root`` is needed where several elements may be it."""
 
     text: str
     file: str | None = None
@@ -38,10 +39,11 @@ class SchemaRequest(Exact):
 
 
 class ChildModel(Exact):
-    """An element type below another, and how often it stands there."""
+    """An element below another, how often it stands there, and its ``type`` where that is not what it is called."""
 
     name: str
     cardinality: Cardinality
+    type: str
 
 
 class AttributeModel(Exact):
@@ -51,25 +53,38 @@ class AttributeModel(Exact):
     type: AttributeType
     cardinality: Cardinality
     default: str | None
+    fixed: bool
     values: list[str]
+    value_type: ValueType
+    documentation: str
 
 
 class ElementTypeModel(Exact):
-    """An element type; whether it holds ``text`` itself."""
+    """An element type; whether it holds ``text`` itself, which is of a ``value_type``, and one of the ``values`` where
+    there are some. ``type`` is what the schema calls it where one name has several types. Where it is ``open``,
+    anything else may stand in it."""
 
     name: str
+    type: str
     text: bool
+    open: bool
+    value_type: ValueType
+    values: list[str]
+    documentation: str
     children: list[ChildModel]
     attributes: list[AttributeModel]
 
 
 class SchemaModel(Exact):
-    """A schema, its ``text``, and its element types in the DTD's order; ``roots`` are those that might be its root."""
+    """A schema, its ``text``, and its element types in the schema's order; ``roots`` are those that might be its root,
+    of which ``type`` is the element type. Names are written with ``prefixes``, those of roots with the schema's own."""
 
     file: str | None
     root: str
     roots: list[str]
+    type: str
     text: str
+    prefixes: dict[str, str]
     elements: list[ElementTypeModel]
 
 

@@ -12,7 +12,7 @@ from heptox import mapping as mappings
 from heptox.errors import HeptoxError
 from heptox.mapping import DeclaredSide, examine_arrows
 from heptox.peer.acquaintance.acquainting import schema_key
-from heptox.peer.console.examining import reader
+from heptox.peer.console.examining import DrawnNames, reader
 from heptox.peer.console.mapping_shapes import (
     MOST_TEXT,
     ReasonModel,
@@ -33,7 +33,8 @@ def suggestions(wanted: SuggestionRequest, own: SchemaGraph, files: Sequence[Fil
     ``files`` are the peer's documents under the schema ``own``: they are samples of the side that has it. A sample that
     cannot be read says nothing.
     """
-    examined = examine_arrows(wanted.text, reader(wanted.files))
+    names = DrawnNames(reader(wanted.files))
+    examined = examine_arrows(wanted.text, names.read)
     source, target = examined.declared.source, examined.declared.target
     if source is None or target is None:
         return SuggestionsModel(suggestions=[])
@@ -49,8 +50,8 @@ def suggestions(wanted: SuggestionRequest, own: SchemaGraph, files: Sequence[Fil
         suggestions=[
             SuggestionModel(
                 arrow=str(one),
-                source=list(one.source),
-                target=list(one.target),
+                source=names.steps(source, one.source),
+                target=names.steps(target, one.target),
                 copies=one.copies,
                 confidence=one.confidence,
                 reasons=[ReasonModel(kind=reason.kind, text=reason.text) for reason in one.reasons],

@@ -17,6 +17,23 @@ DTD = """<!ELEMENT shop (book*, owner?)>
 <!ELEMENT owner EMPTY>
 <!ELEMENT note (#PCDATA)>
 """
+UNTYPED = {"type": "", "open": False, "value_type": "string", "values": [], "documentation": ""}
+XSD = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:s="urn:s/hop" targetNamespace="urn:s/hop"
+    elementFormDefault="qualified">
+  <xs:element name="shop"><xs:complexType><xs:sequence>
+    <xs:element name="item" maxOccurs="unbounded">
+      <xs:annotation><xs:documentation>What is sold.</xs:documentation></xs:annotation>
+      <xs:complexType><xs:sequence>
+        <xs:element name="price" type="xs:decimal"/><xs:any minOccurs="0" processContents="lax"/>
+      </xs:sequence><xs:attribute name="colour" type="s:colour"/></xs:complexType>
+    </xs:element>
+    <xs:element name="size"><xs:complexType><xs:sequence><xs:element name="item" type="xs:date"/></xs:sequence>
+    </xs:complexType></xs:element>
+  </xs:sequence></xs:complexType></xs:element>
+  <xs:simpleType name="colour"><xs:restriction base="xs:string">
+    <xs:enumeration value="red"/><xs:enumeration value="blue"/></xs:restriction></xs:simpleType>
+</xs:schema>
+"""
 
 
 def test_the_own_schema_is_told_in_the_order_of_its_dtd(http: httpx.Client) -> None:
@@ -31,18 +48,46 @@ def test_a_dtd_is_told_as_what_it_means(http: httpx.Client) -> None:
     told = http.post("/schemas", json={"text": DTD, "file": None, "root": None}).json()
     assert (told["file"], told["root"], told["roots"], told["text"]) == (None, "shop", ["shop"], DTD)
     shop, book, owner, note = told["elements"]
-    assert shop == {
-        "name": "shop",
-        "text": False,
-        "children": [{"name": "book", "cardinality": "*"}, {"name": "owner", "cardinality": "?"}],
-        "attributes": [],
-    }
-    assert (book["text"], book["children"]) == (True, [{"name": "note", "cardinality": "*"}])
+    children = [{"name": "book", "cardinality": "*", "type": ""}, {"name": "owner", "cardinality": "?", "type": ""}]
+    assert shop == {"name": "shop", "text": False, "children": children, "attributes": [], **UNTYPED}
+    assert (book["text"], book["children"]) == (True, [{"name": "note", "cardinality": "*", "type": ""}])
+    typed = {"fixed": False, "value_type": "string", "documentation": ""}
     assert book["attributes"] == [
-        {"name": "isbn", "type": "ID", "cardinality": "1", "default": None, "values": []},
-        {"name": "state", "type": "ENUMERATION", "cardinality": "1", "default": "new", "values": ["new", "used"]},
+        {"name": "isbn", "type": "ID", "cardinality": "1", "default": None, "values": [], **typed},
+        {
+            "name": "state",
+            "type": "ENUMERATION",
+            "cardinality": "1",
+            "default": "new",
+            "values": ["new", "used"],
+            **typed,
+        },
     ]
     assert (owner["text"], note["text"]) == (False, True)
+
+
+def test_an_xsd_is_told_with_prefixes_types_and_what_it_says(http: httpx.Client) -> None:
+    told = http.post("/schemas", json={"text": XSD, "file": "shop.xsd"}).json()
+    assert (told["file"], told["root"], told["type"]) == ("shop.graph", "shop", "shop")
+    assert told["prefixes"][""] == "urn:s/hop"
+    types = {element["type"] or element["name"]: element for element in told["elements"]}
+    item, other = (
+        types[next(child["type"] or child["name"] for child in types[above]["children"] if child["name"] == "item")]
+        for above in ("shop", types["shop"]["children"][1]["type"] or "size")
+    )
+    assert (item["name"], item["open"], item["documentation"]) == ("item", True, "What is sold.")
+    assert (other["name"], other["open"], other["value_type"]) == ("item", False, "date")
+    (colour,) = item["attributes"]
+    assert (colour["name"], colour["values"]) == ("colour", ["red", "blue"])
+    again = http.post("/schemas", json={"text": told["text"], "file": "shop.graph"}).json()
+    assert again == told  # which is all that a mapping needs of it
+
+
+def test_an_xsd_that_needs_another_file_is_refused_by_its_name(http: httpx.Client) -> None:
+    text = XSD.replace('"qualified">', '"qualified"><xs:include schemaLocation="../more.xsd"/>')
+    (fault,) = http.post("/schemas", json={"text": text, "file": "shop.xsd"}).json()["faults"]
+    assert (fault["code"], fault["position"]["file"]) == ("HX2031", "shop.xsd")
+    assert "more.xsd" in fault["message"] + fault["hint"] and "/tmp" not in fault["message"] + fault["hint"]
 
 
 def test_where_several_elements_may_be_the_root_they_are_named(http: httpx.Client) -> None:

@@ -5,7 +5,7 @@ import { AskRoom } from "./ask/room.js";
 import { html, render, signal, useEffect } from "./libraries.js";
 import { ended, peer, room, said, say } from "./shell.js";
 import { Tabs } from "./tabs.js";
-import { Text, plain } from "./text.js";
+import { Text, localName, plain } from "./text.js";
 import { WatchRoom } from "./watch/room.js";
 
 /** @type {{name: string, key: string, Room: () => any}[]} */
@@ -32,7 +32,7 @@ function Console() {
       <h1>heptox</h1>
       <${Tabs} label="Rooms" prefix="room" kind="tabs" tabs=${TABS} selected=${room.value} onSelect=${(/** @type {string} */ name) => { room.value = name; }} />
       <span class="grow"></span>
-      <span class="peer">${peer.value ? html`<b><${Text} value=${peer.value.name} most=${60} /></b> · schema <${Text} value=${peer.value.root} most=${60} />` : "…"}</span>
+      <span class="peer">${peer.value ? html`<b><${Text} value=${peer.value.name} most=${60} /></b> · schema <${Text} value=${localName(peer.value.root)} most=${60} />` : "…"}</span>
       <button class="quiet" onClick=${nextTheme} aria-label=${`Colours: ${theme.value}. Change`} title="Light, dark, or as the system has it">
         ${theme.value === "dark" ? "◐ dark" : theme.value === "light" ? "◑ light" : "◒ auto"}
       </button>

@@ -1,17 +1,37 @@
 // A schema as a tree in the browser, unfolded as far as somebody looks. A node is its path: steps from the root, which is
-// left out. A box is a node of its own; its members stand below it, for arrows into one of them.
+// left out. A box is a node of its own; its members stand below it, for arrows into one of them. Names have the prefixes of
+// the schema, of which a mapping's text may have others.
 
 /**
  * @typedef {"1" | "?" | "*" | "+"} Cardinality
- * @typedef {{name: string, type: string, cardinality: Cardinality, default: string | null, values: string[]}} Attribute
- * @typedef {{name: string, text: boolean, children: {name: string, cardinality: Cardinality}[],
- *   attributes: Attribute[]}} Element
- * @typedef {{file: string | null, root: string, roots: string[], text: string, elements: Element[]}} Schema
+ * @typedef {{name: string, type: string, cardinality: Cardinality, default: string | null, fixed: boolean, values: string[],
+ *   value_type: string, documentation: string}} Attribute
+ * @typedef {{name: string, type: string, cardinality: Cardinality}} Child
+ * @typedef {{name: string, type: string, text: boolean, open: boolean, value_type: string, values: string[],
+ *   documentation: string, children: Child[], attributes: Attribute[]}} Element
+ * @typedef {Record<string, string>} Prefixes namespaces by their prefixes
+ * @typedef {{file: string | null, root: string, roots: string[], type: string, text: string, prefixes: Prefixes,
+ *   elements: Element[]}} Schema
  * @typedef {{name: string, parent: string[], members: string[]}} Box
  * @typedef {"root" | "element" | "leaf" | "attribute" | "text" | "box" | "member"} Kind
- * @typedef {{path: string[], key: string, label: string, kind: Kind, cardinality: Cardinality, type: string,
- *   element: Element | null, recursive: boolean, expandable: boolean}} Node
+ * @typedef {{path: string[], key: string, label: string, kind: Kind, cardinality: Cardinality, type: string, values: string[],
+ *   documentation: string, element: Element | null, recursive: boolean, expandable: boolean}} Node
  */
+
+/** What a schema calls an element type. @param {{name: string, type: string}} one */
+export const typeOf = (one) => one.type || one.name;
+
+/** Nodes that a search looks at, before it enters each element type once only. */
+const EFFORT = 5000;
+
+/** What most values are, which nobody needs to be told. */
+const ANY_TEXT = "string";
+
+/** The type of a value as it is shown: of a DTD, or of an XSD. @param {Attribute} attribute */
+export const attributeType = ({ type, value_type }) => (type === "CDATA" && value_type !== ANY_TEXT ? value_type : type);
+
+/** @param {Element | null} element */
+const textType = (element) => (element?.text && element.value_type !== ANY_TEXT ? element.value_type : "");
 
 /** What identifies a node: no step holds a line end. @param {string[]} path */
 export const keyOf = (path) => path.join("\n");
@@ -23,34 +43,37 @@ export const pathOf = (key) => (key ? key.split("\n") : []);
 export const isBelow = (path, above) => above.length <= path.length && above.every((step, place) => path[place] === step);
 
 export class SchemaTree {
-  /** @param {Schema} schema @param {Box[]} boxes */
-  constructor(schema, boxes = []) {
+  /** @param {Schema} schema @param {Box[]} boxes @param {Prefixes} bound those of the mapping's text */
+  constructor(schema, boxes = [], bound = schema.prefixes) {
     this.schema = schema;
     this.boxes = boxes;
+    this.bound = bound;
     /** @type {Map<string, Element>} */
-    this.elements = new Map(schema.elements.map((element) => [element.name, element]));
+    this.elements = new Map(schema.elements.map((element) => [typeOf(element), element]));
     /** @type {Map<string, Box>} */
     this.boxAt = new Map(boxes.map((box) => [keyOf([...box.parent, `[${box.name}]`]), box]));
     /** @type {Map<string, Node[]>} */
     this.unfolded = new Map();
     /** @type {{wanted: string, names: Set<string>} | null} */
     this.leading = null;
-    this.root = this.elementNode([], schema.root, "1", "root", []);
+    this.documented = schema.elements.some((element) => element.documentation || element.attributes.some((one) => one.documentation));
+    this.root = this.elementNode([], schema.type, "1", "root", []);
   }
 
   /**
-   * @param {string[]} path @param {string} name the element type @param {Cardinality} cardinality @param {Kind} kind
+   * @param {string[]} path @param {string} type @param {Cardinality} cardinality @param {Kind} kind
    * @param {string[]} above the element types on the way @param {string} [label]
    * @returns {Node & {above: string[]}}
    */
-  elementNode(path, name, cardinality, kind, above, label = name) {
-    const element = this.elements.get(name) ?? null;
+  elementNode(path, type, cardinality, kind, above, label = this.elements.get(type)?.name ?? type) {
+    const element = this.elements.get(type) ?? null;
     const empty = !element || (element.children.length === 0 && element.attributes.length === 0);
-    const recursive = above.includes(name);
+    const recursive = above.includes(type);
     const leaf = empty && element?.text === true && kind === "element";
     return {
-      path, key: keyOf(path), label, kind: leaf ? "leaf" : kind, cardinality, type: "", element, recursive,
-      expandable: !recursive && (!empty || kind === "box"), above: [...above, name],
+      path, key: keyOf(path), label, kind: leaf ? "leaf" : kind, cardinality, type: textType(element), values: element?.values ?? [],
+      documentation: element?.documentation ?? "", element, recursive, expandable: !recursive && (!empty || kind === "box"),
+      above: [...above, type],
     };
   }
 
@@ -70,14 +93,15 @@ export class SchemaTree {
       const path = [...node.path, `@${attribute.name}`];
       return {
         path, key: keyOf(path), label: `@${attribute.name}`, kind: "attribute", cardinality: attribute.cardinality,
-        type: attribute.type, element: null, recursive: false, expandable: false,
+        type: attributeType(attribute), values: attribute.values, documentation: attribute.documentation, element: null, recursive: false,
+        expandable: false,
       };
     });
     if (element.text && (element.children.length || element.attributes.length || node.kind === "box")) {
       const path = [...node.path, "text()"];
       found.push({
         path, key: keyOf(path), label: "text()", kind: "text", cardinality: element.children.length ? "*" : "?",
-        type: "", element: null, recursive: false, expandable: false,
+        type: textType(element), values: element.values, documentation: "", element: null, recursive: false, expandable: false,
       });
     }
     const box = this.boxAt.get(node.key);
@@ -87,17 +111,19 @@ export class SchemaTree {
     for (const child of element.children) {
       const around = drawn.find((one) => one.members.includes(child.name));
       if (!around) {
-        found.push(this.elementNode([...node.path, child.name], child.name, child.cardinality, "element", node.above));
+        found.push(this.elementNode([...node.path, child.name], typeOf(child), child.cardinality, "element", node.above));
       } else if (!shown.has(around)) {
         shown.add(around);
         const path = [...node.path, `[${around.name}]`];
-        found.push(this.elementNode(path, child.name, "*", "box", node.above, `[${around.name}]`));
+        found.push(this.elementNode(path, typeOf(child), "*", "box", node.above, `[${around.name}]`));
       }
     }
     if (box) {
+      const siblings = this.elements.get(node.above.at(-2) ?? "")?.children ?? [];
       for (const member of box.members) {
         const path = [...box.parent, member];
-        found.push(this.elementNode(path, member, "*", "member", node.above.slice(0, -1)));
+        const type = typeOf(siblings.find((child) => child.name === member) ?? { name: member, type: "" });
+        found.push(this.elementNode(path, type, "*", "member", node.above.slice(0, -1)));
       }
     }
     return found;
@@ -131,42 +157,104 @@ export class SchemaTree {
     return keys;
   }
 
-  /** How an `.arrows` file writes a path: a box stands for the path to it. @param {string[]} path */
-  written(path) {
-    for (let length = path.length; length > 0; length--) {
-      if (this.boxAt.has(keyOf(path.slice(0, length)))) return path.slice(length - 1).join("/");
+  /**
+   * How an `.arrows` file writes a path: a box stands for the path to it.
+   * @param {string[]} path @param {Prefixes} [needed] takes the prefixes that the text has to declare for it
+   */
+  written(path, needed) {
+    let from = 0;
+    for (let length = path.length; length > 0 && !from; length--) {
+      if (this.boxAt.has(keyOf(path.slice(0, length)))) from = length - 1;
     }
-    return path.join("/");
+    return path.slice(from).map((step) => this.writtenStep(step, needed)).join("/");
+  }
+
+  /** @param {string} step @param {Prefixes} [needed] as of `written`; without it, names say their namespaces themselves */
+  writtenStep(step, needed) {
+    if (step.startsWith("[") || step === "text()") return step;
+    const [, sign, , prefix, local] = /** @type {RegExpExecArray} */ (/^(@?)(([^:]*):)?(.*)$/.exec(step));
+    if (prefix === undefined && (sign || this.namespaceOf("") === (this.bound[""] ?? ""))) return step;
+    const namespace = this.namespaceOf(prefix ?? "");
+    if (prefix && (!namespace || this.bound[prefix] === namespace)) return step;
+    const other = Object.keys(this.bound).find((one) => this.bound[one] === namespace && (one || !sign));
+    if (other !== undefined) return `${sign}${other && `${other}:`}${local}`;
+    if (!needed || !namespace) return `${sign}Q{${namespace}}${local}`;
+    return `${sign}${this.declared(prefix ?? "", namespace, needed)}:${local}`;
+  }
+
+  /** A prefix that the text has to declare: the schema's, unless it means something else there.
+   * @param {string} wanted @param {string} namespace @param {Prefixes} needed */
+  declared(wanted, namespace, needed) {
+    const known = Object.keys(needed).find((one) => needed[one] === namespace);
+    if (known) return known;
+    let free = wanted || "ns1";
+    for (let number = 1; free in this.bound || free in needed; number++) free = `ns${number}`;
+    needed[free] = namespace;
+    return free;
+  }
+
+  /** @param {string} prefix of the schema */
+  namespaceOf(prefix) {
+    return this.schema.prefixes[prefix] ?? "";
+  }
+
+  /** The step of a path that a text means. @param {string} written */
+  read(written) {
+    const parts = /^(@?)(?:Q\{([^}]*)\}|([^:{}]*):)?(.*)$/.exec(written);
+    if (!parts || written.startsWith("[")) return written;
+    const [, sign, uri, prefix, local] = parts;
+    if (uri === undefined && prefix === undefined && sign) return written;
+    const namespace = uri ?? this.bound[prefix ?? ""] ?? "";
+    if (prefix && !namespace) return written;
+    const own = Object.keys(this.schema.prefixes).find((one) => this.schema.prefixes[one] === namespace && (one || !sign));
+    return `${sign}${own ? `${own}:` : ""}${local}`;
   }
 
   /**
-   * Nodes whose label holds a text, the shallowest first; a recursion is entered once.
-   * @param {string} text @param {number} most @param {number} [effort] nodes that are looked at
-   * @returns {Node[]}
+   * Nodes whose label holds a text, the shallowest first; a recursion is entered once. Where a tree is too large to be looked
+   * through, what an element type holds is found at the first place where such an element stands, at least.
+   * @param {string} text @param {number} most @returns {{nodes: Node[], all: boolean}}
    */
-  search(text, most, effort = 50_000) {
+  search(text, most) {
     const wanted = text.toLowerCase();
+    const found = this.searchThrough(wanted, most, false);
+    if (found.all || found.nodes.length >= most) return found;
+    const known = new Set(found.nodes.map(({ key }) => key));
+    const further = this.searchThrough(wanted, most, true).nodes.filter(({ key }) => !known.has(key));
+    return { nodes: [...found.nodes, ...further].sort((one, other) => one.path.length - other.path.length).slice(0, most), all: false };
+  }
+
+  /** @param {string} wanted @param {number} most @param {boolean} once whether each element type is entered once, all of them
+   * @returns {{nodes: Node[], all: boolean}} */
+  searchThrough(wanted, most, once) {
+    /** @type {Set<string>} */
+    const entered = new Set();
     /** @type {Node[]} */
-    const found = [];
+    const nodes = [];
+    let effort = once ? Infinity : EFFORT;
     /** @type {Node[]} */
     let level = [this.root];
-    while (level.length && found.length < most && effort > 0) {
+    while (level.length && nodes.length < most && effort > 0) {
       /** @type {Node[]} */
       const next = [];
       for (const node of level) {
         effort -= 1;
-        if (node.label.toLowerCase().includes(wanted)) found.push(node);
-        if (node.expandable && this.leadsTo(node.element, wanted)) next.push(...this.children(node));
+        if (node.label.toLowerCase().includes(wanted)) nodes.push(node);
+        if (!node.expandable || effort <= 0 || !this.leadsTo(node.element, wanted)) continue;
+        const type = node.kind === "box" ? node.key : node.element ? typeOf(node.element) : "";
+        if (once && entered.has(type)) continue;
+        entered.add(type);
+        next.push(...this.children(node));
       }
       level = next;
     }
-    return found.slice(0, most);
+    return { nodes: nodes.slice(0, most), all: level.length === 0 };
   }
 
   /** Whether something of such a name may stand below an element type. @param {Element | null} element @param {string} wanted */
   leadsTo(element, wanted) {
     if (this.leading?.wanted !== wanted) this.leading = { wanted, names: this.leadingTo(wanted) };
-    return element !== null && this.leading.names.has(element.name);
+    return element !== null && this.leading.names.has(typeOf(element));
   }
 
   /** The element types below which a label holds a text. @param {string} wanted @returns {Set<string>} */
@@ -179,10 +267,10 @@ export class SchemaTree {
     /** @type {string[]} */
     const waiting = [];
     for (const element of this.schema.elements) {
-      for (const child of element.children) parents.set(child.name, [...(parents.get(child.name) ?? []), element.name]);
+      for (const child of element.children) parents.set(typeOf(child), [...(parents.get(typeOf(child)) ?? []), typeOf(element)]);
       const direct = boxed || (element.text && holds("text()")) || element.children.some((child) => holds(child.name))
         || element.attributes.some((attribute) => holds(`@${attribute.name}`));
-      if (direct) waiting.push(element.name);
+      if (direct) waiting.push(typeOf(element));
     }
     const names = new Set(waiting);
     for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {

@@ -17,6 +17,9 @@ export function cut(text, most) {
   return `${text.slice(0, most)} … (${text.length.toLocaleString("en")} characters)`;
 }
 
+/** A name without its namespace. @param {string} name */
+export const localName = (name) => name.replace(/^.*[:}]/, "");
+
 /** A text where only text can be: in titles, and in the names that a screen reader reads. @param {string} text */
 export const plain = (text, most = 300) => cut(text, most).replace(UNSEEN, (found) => `⟨${numbered(found)}⟩`);
 

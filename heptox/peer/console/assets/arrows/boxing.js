@@ -1,7 +1,7 @@
 // Giving a box its name.
 import { Dialog } from "../dialog.js";
 import { html, useState } from "../libraries.js";
-import { Text } from "../text.js";
+import { Text, localName } from "../text.js";
 import { drawBox, trees } from "./drawing.js";
 import { boxing } from "./gestures.js";
 import { focusTree } from "./tree.js";
@@ -48,7 +48,8 @@ function Naming({ side, members }) {
 
 /** A name that is free. @param {import("./view.js").Side} side @param {string[]} parent */
 function proposed(side, parent) {
-  const wanted = `${parent.at(-1) ?? trees.value[side]?.schema.root ?? ""}Kind`;
+  const above = parent.at(-1) ?? trees.value[side]?.root.label ?? "";
+  const wanted = `${localName(above)}Kind`;
   const taken = trees.value[side]?.boxes.map((box) => box.name) ?? [];
   let name = wanted;
   for (let number = 2; taken.includes(name); number++) name = `${wanted}${number}`;

@@ -3,7 +3,7 @@ import { Refused, call, segment, told } from "../api.js";
 import { MapMode, batch, computed, effect, isolateHistory, redo, redoDepth, signal, undo, undoDepth } from "../libraries.js";
 import { SchemaTree, keyOf } from "../schema.js";
 import { say } from "../shell.js";
-import { addArrow, addBox, addLine, align, linesOfBox, removeLines } from "./edits.js";
+import { addArrow, addBox, addLine, addNamespaces, align, linesOfBox, removeLines } from "./edits.js";
 
 /**
  * @typedef {import("./edits.js").Side} Side
@@ -14,7 +14,7 @@ import { addArrow, addBox, addLine, align, linesOfBox, removeLines } from "./edi
  * @typedef {{text: string, source: ElementModel | null, target: ElementModel | null, faults: Fault[]}} Example
  * @typedef {{text: string, arrows: number[]}} Rule
  * @typedef {{direction: string, text: string, hint: string | null, code: string | null, line: number | null}} Remark
- * @typedef {{file: string | null, root: string, boxes: (import("../schema.js").Box & {line: number})[], keys: string[][],
+ * @typedef {{file: string | null, root: string, prefixes: import("../schema.js").Prefixes, boxes: (import("../schema.js").Box & {line: number})[], keys: string[][],
  *   references: {source: string[], target: string[], inferred: boolean}[]}} SideModel
  * @typedef {{source: SideModel | null, target: SideModel | null, statements: {line: number, kind: string, text: string}[],
  *   arrows: Arrow[], faults: Fault[], rules: Rule[], against: Rule[], remarks: Remark[], example: Example | null}} MappingModel
@@ -49,6 +49,8 @@ export const depths = signal({ undo: 0, redo: 0 });
 export const selected = signal(null);
 /** @type {import("../libraries.js").Signal<Fault[]>} */
 export const trouble = signal([]);
+/** Whether somebody reads the remarks, which take long to be found where schemas are large. */
+export const remarking = signal(false);
 
 /** @type {any} the editor's view */
 let view = null;
@@ -61,8 +63,8 @@ export const unsaved = computed(() => drawing.value !== null && text.value !== d
 export const trees = computed(() => {
   const { source, target } = schemas.value;
   return {
-    source: source && new SchemaTree(source, mapping.value?.source?.boxes ?? []),
-    target: target && new SchemaTree(target, mapping.value?.target?.boxes ?? []),
+    source: source && new SchemaTree(source, mapping.value?.source?.boxes, mapping.value?.source?.prefixes),
+    target: target && new SchemaTree(target, mapping.value?.target?.boxes, mapping.value?.target?.prefixes),
   };
 });
 
@@ -146,7 +148,7 @@ export function refused(error) {
 
 effect(() => {
   const one = drawing.value;
-  const body = { text: text.value, files: one?.files, sample: sample.value.text, seed: sample.value.seed };
+  const body = { text: text.value, files: one?.files, sample: sample.value.text, seed: sample.value.seed, remarks: remarking.value };
   if (!one) return;
   current.value = false;
   const timer = setTimeout(() => examine(body), mapping.peek() ? REST : 0);
@@ -282,10 +284,14 @@ export function drawArrow(source, target, copies) {
     say("this arrow is there");
     return;
   }
-  const [begin, end] = [from.written(source), to.written(target)];
+  /** @type {Record<Side, import("../schema.js").Prefixes>} */
+  const needed = { source: {}, target: {} };
+  const [begin, end] = [from.written(source, needed.source), to.written(target, needed.target)];
+  const declared = addNamespaces(text.value, needed);
   const added = addArrow(text.value, begin, end, copies);
-  change([added], `drew ${begin} ${copies ? "=>" : "->"} ${end}`);
-  const line = lineAt(added.from + added.insert.replace(/\n$/, "").length);
+  change([...declared, added], `drew ${begin} ${copies ? "=>" : "->"} ${end}`);
+  const before = declared.reduce((sum, one) => sum + one.insert.length, 0);
+  const line = lineAt(before + added.from + added.insert.replace(/\n$/, "").length);
   // it is drawn at once; whether it is sound the peer says
   if (mapping.value) mapping.value = { ...mapping.value, arrows: [...mapping.value.arrows, { line, source, target, copies, sound: true }] };
   selected.value = line;
@@ -305,7 +311,10 @@ export function drawLine(line) {
 export function drawBox(side, name, parent, members) {
   const tree = trees.value[side];
   if (!tree) return;
-  change([addBox(text.value, side, name, tree.written(parent), members)], `drew the box ${name}`);
+  /** @type {import("../schema.js").Prefixes} */
+  const needed = {};
+  const box = addBox(text.value, side, name, tree.written(parent, needed), members.map((member) => tree.writtenStep(member, needed)));
+  change([...addNamespaces(text.value, { [side]: needed }), box], `drew the box ${name}`);
 }
 
 /** @param {number[]} lines */

@@ -4,12 +4,14 @@
 /** @typedef {"source" | "target"} Side */
 
 const SCHEMA = /^\s*(source|target)\s+"/;
+const NAMESPACE = /^\s*(?:(?:source|target)\s+)?namespace\s+[^\s=]+\s*=/;
 const DECLARATION = /^\s*(?:(?:source|target)\s+(?:box|key|reference)|source\s+join)\b(?!\s*(?:->|=>|\/))/;
 const BOX = /^\s*(?:source|target)\s+box\b(?!\s*(?:->|=>|\/))/;
 
-/** What a line of a mapping is. @param {string} line @returns {"schema" | "box" | "declaration" | "arrow" | "other"} */
+/** What a line of a mapping is. @param {string} line @returns {"schema" | "namespace" | "box" | "declaration" | "arrow" | "other"} */
 function kindOf(line) {
   const code = line.replace(/#.*$/, "");
+  if (NAMESPACE.test(code)) return "namespace";
   if (SCHEMA.test(code)) return "schema";
   if (BOX.test(code)) return "box";
   if (DECLARATION.test(code)) return "declaration";
@@ -42,6 +44,15 @@ function appended(text, line, after) {
   return { from: end, to: text.length, insert: `${end ? "\n\n" : ""}${line}\n` };
 }
 
+/** Declarations of prefixes, after those that there are or the schemas.
+ * @param {string} text @param {Partial<Record<Side, Record<string, string>>>} needed @returns {Change[]} */
+export function addNamespaces(text, needed) {
+  const place = last(text, ["schema", "namespace"]);
+  const lines = Object.entries(needed).flatMap(([side, bound]) =>
+    Object.entries(bound ?? {}).map(([prefix, namespace]) => `\n${side} namespace ${prefix} = "${namespace}"`));
+  return place && lines.length ? [{ from: place.end, to: place.end, insert: lines.join("") }] : [];
+}
+
 /** A new arrow, after the last one and aligned with it.
  * @param {string} text @param {string} source @param {string} target @param {boolean} copies @returns {Change} */
 export function addArrow(text, source, target, copies) {
@@ -62,7 +73,7 @@ export function addLine(text, line) {
 export function addBox(text, side, name, parent, members) {
   const line = `${side} box ${name} = ${parent ? `${parent}/` : ""}(${members.join(" | ")})`;
   if (last(text, ["box"])) return appended(text, line, ["box"]);
-  const place = last(text, ["schema"]);
+  const place = last(text, ["schema", "namespace"]);
   if (!place) return appended(text, line, []);
   const follows = text.slice(place.end).trim() ? "" : "\n";
   return { from: place.end, to: place.end, insert: `\n\n${line}${follows}` };

@@ -10,8 +10,8 @@ import { ends, marked, other, picked } from "./view.js";
 /** @type {import("../libraries.js").Signal<{side: Side, members: Node[]} | null>} siblings around which a box is to be drawn */
 export const boxing = signal(null);
 
-/** Whether a node is copied whole where an arrow joins it. @param {Node} node */
-const isInner = (node) => node.kind === "element" || node.kind === "root";
+/** Whether a node is copied whole where an arrow joins it; what has attributes besides its text is a value. @param {Node} node */
+const isInner = (node) => node.kind === "root" || (node.kind === "element" && !(node.element?.text && !node.element.children.length));
 
 /** What an arrow calls a node. @param {Node} node */
 export const called = (node) => node.path.join("/") || node.label;

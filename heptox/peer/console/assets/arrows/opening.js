@@ -3,7 +3,7 @@ import { Refused, call, segment, told } from "../api.js";
 import { readText } from "../files.js";
 import { latest } from "../latest.js";
 import { html, signal, useEffect, useState } from "../libraries.js";
-import { Text, plain } from "../text.js";
+import { Text, localName, plain } from "../text.js";
 import { peer, room, say } from "../shell.js";
 import { newText } from "./edits.js";
 import { drawLine, drawing, open, refused, trees, unsaved } from "./drawing.js";
@@ -113,7 +113,7 @@ function List({ title, none, items }) {
 
 /** @typedef {{file: string, text: string, root: string, roots: string[]}} Chosen */
 
-/** The fault of a DTD that has several elements which may be its root, or none. */
+/** The fault of a schema that has several elements which may be its root, or none. */
 const OPEN_ROOT = "HX2005";
 
 /** The peer's own schema. @returns {Promise<Chosen>} */
@@ -136,7 +136,7 @@ function NewMapping() {
     ownSchema().then((own) => newest() && choose("source", own), refused);
   }, []);
   const { source, target } = sides;
-  const proposed = source && target ? `${source.root}-${target.root}`.slice(0, 64) : "";
+  const proposed = source && target ? `${localName(source.root)}-${localName(target.root)}`.slice(0, 64) : "";
   const swap = () => {
     begins.source();
     begins.target();
@@ -183,7 +183,8 @@ function SchemaChoice({ side, chosen, begin, choose, tell }) {
     try {
       const found = /** @type {Schema} */ (await call("POST", "/schemas", { text, file, root }));
       if (!newest()) return;
-      choose(side, { file, text, root: found.root, roots: found.roots });
+      // what travels with the mapping needs no other file
+      choose(side, { file: found.file ?? file, text: found.text, root: found.root, roots: found.roots });
       setOpen(null);
       tell(side, "");
     } catch (error) {
@@ -222,10 +223,10 @@ function SchemaChoice({ side, chosen, begin, choose, tell }) {
       <legend>The ${side} schema</legend>
       <div class="row">
         <button type="button" onClick=${own}><${Text} value=${peer.value?.name ?? "This peer"} most=${60} />'s own</button>
-        <label class="button">A DTD file … <input type="file" accept=".dtd,text/plain,application/xml-dtd" class="hidden-input" id=${`file-${side}`} onChange=${read} /></label>
+        <label class="button">A DTD or XSD file … <input type="file" accept=".dtd,.xsd,.graph,text/plain,application/xml-dtd,application/xml" class="hidden-input" id=${`file-${side}`} onChange=${read} /></label>
         ${chosen ? html`<b class="mono">${chosen.file}</b>` : html`<span class="faint">none yet</span>`}
       </div>
-      ${open ? html`<label class="row">Its root <input required placeholder="the DTD leaves it open" onChange=${(/** @type {Event} */ event) => check(open.file, open.text, /** @type {HTMLInputElement} */ (event.target).value.trim())} /></label>` : ""}
+      ${open ? html`<label class="row">Its root <input required placeholder="the schema leaves it open" onChange=${(/** @type {Event} */ event) => check(open.file, open.text, /** @type {HTMLInputElement} */ (event.target).value.trim())} /></label>` : ""}
       ${chosen ? html`<label class="row">Its root <select value=${chosen.root} onChange=${(/** @type {Event} */ event) => check(chosen.file, chosen.text, /** @type {HTMLSelectElement} */ (event.target).value)}>
         ${(chosen.roots.includes(chosen.root) ? chosen.roots : [chosen.root, ...chosen.roots]).map((root) => html`<option key=${root} value=${root} selected=${root === chosen.root}>${root}</option>`)}
       </select></label>` : ""}

@@ -1,8 +1,8 @@
 // Beside the drawing: the text that it is, the rules that it means, what it makes of a document, and what is suggested.
 import { Editor } from "../editor.js";
-import { html, signal, useMemo } from "../libraries.js";
+import { effect, html, signal, useMemo } from "../libraries.js";
 import { Tabs } from "../tabs.js";
-import { drawing, edited, faults, mapping, redoOne, selected, setView, trees, undoOne } from "./drawing.js";
+import { drawing, edited, faults, mapping, redoOne, remarking, selected, setView, trees, undoOne } from "./drawing.js";
 import { ExamplePanel } from "./example.js";
 import { arrowsLanguage, pathCompletions } from "./language.js";
 import { RulesPanel } from "./rules.js";
@@ -12,6 +12,7 @@ import { SuggestionsPanel } from "./suggestions.js";
 const PANELS = [{ name: "Text", Panel: null }, { name: "Rules", Panel: RulesPanel }, { name: "Example", Panel: ExamplePanel }, { name: "Suggestions", Panel: SuggestionsPanel }];
 
 export const panel = signal("Text");
+effect(() => { remarking.value = panel.value === "Rules"; });
 
 export function Beside() {
   const rules = String(mapping.value?.rules.length ?? 0);

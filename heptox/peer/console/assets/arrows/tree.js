@@ -1,6 +1,6 @@
 // One schema as a tree: its rows, and what the keyboard does there.
 import { html, signal, useEffect, useMemo, useRef } from "../libraries.js";
-import { keyOf } from "../schema.js";
+import { keyOf, pathOf } from "../schema.js";
 import { say } from "../shell.js";
 import { Text, plain } from "../text.js";
 import { mapping, selected, trees } from "./drawing.js";
@@ -56,6 +56,7 @@ export function Tree({ side }) {
           ${list.slice(first, last).map((row, offset) => drawn(row, first + offset))}
         </div>
       </div>
+      <${About} side=${side} />
     </div>`;
 }
 
@@ -72,7 +73,7 @@ function TreeRow({ side, row, place }) {
   return html`
     <div class=${classes.join(" ")} id=${rowId(side, node.key)} role="treeitem" aria-level=${depth + 1} aria-label=${described(side, node, arrows.length)}
       aria-expanded=${node.expandable ? open : undefined} aria-selected=${chosen} data-key=${node.key} data-side=${side}
-      style=${{ top: `${place * ROW}px`, paddingLeft: `${depth * 14 + 6}px` }}>
+      title=${plain(node.documentation)} style=${{ top: `${place * ROW}px`, paddingLeft: `${depth * 14 + 6}px` }}>
       <span class="fold" data-fold=${node.expandable ? "" : undefined} aria-hidden="true">${node.expandable ? (open ? "▾" : "▸") : ""}</span>
       <span class="label"><${Text} value=${node.label} most=${MOST} /></span><span class="cardinality">${node.cardinality === "1" ? "" : node.cardinality}</span>
       <${Remarks} side=${side} node=${node} />
@@ -86,22 +87,27 @@ function Remarks({ side, node }) {
   const told = mapping.value?.[side];
   const reference = told?.references.find((one) => keyOf(one.source) === node.key);
   const key = node.type === "ID" || told?.keys.some((path) => keyOf(path) === node.key);
-  const values = node.kind === "attribute" ? valuesOf(side, node) : [];
+  const { values } = node;
   const box = node.kind === "box" ? told?.boxes.find((one) => node.key === keyOf([...one.parent, `[${one.name}]`])) : undefined;
   return html`
-    ${node.type && node.type !== "CDATA" ? html`<span class="remark" title=${plain(values.join(" | "))}>${node.type === "ENUMERATION" ? html`(<${Text} value=${values.join(" | ")} most=${MOST} />)` : html`<${Text} value=${node.type} most=${MOST} />`}</span>` : ""}
+    ${values.length ? html`<span class="remark" title=${plain(values.join(" | "))}>(<${Text} value=${values.join(" | ")} most=${MOST} />)</span>`
+      : node.type && node.type !== "CDATA" ? html`<span class="remark"><${Text} value=${node.type} most=${MOST} /></span>` : ""}
     ${key ? html`<span class="remark key" title="Its value identifies the element above it">key</span>` : ""}
     ${reference ? html`<span class="remark">→ <${Text} value=${reference.target.join("/")} most=${MOST} /></span>` : ""}
     ${box ? html`<span class="remark members"><${Text} value=${box.members.join(" | ")} most=${MOST} /></span>` : ""}
-    ${node.kind === "leaf" ? html`<span class="remark">text</span>` : ""}
+    ${node.kind === "leaf" && !node.type && !values.length ? html`<span class="remark">text</span>` : ""}
+    ${node.element?.open ? html`<span class="remark" title="Anything else may stand here as well; no arrow leads into it">anything</span>` : ""}
     ${node.kind === "member" ? html`<span class="remark">this member only</span>` : ""}
     ${node.recursive ? html`<span class="remark" title="It contains itself; => copies it whole">recursive</span>` : ""}`;
 }
 
-/** @param {Side} side @param {Node} node */
-function valuesOf(side, node) {
-  const above = trees.value[side]?.node(node.path.slice(0, -1))?.element;
-  return above?.attributes.find((attribute) => `@${attribute.name}` === node.label)?.values ?? [];
+/** What the schema says of the node at the cursor, where it says something of any. @param {{side: Side}} props */
+function About({ side }) {
+  const tree = trees.value[side];
+  if (!tree?.documented) return null;
+  const node = tree.node(pathOf(cursor[side].value));
+  return html`<p class="about" title=${plain(node?.documentation ?? "", 2000)}><b class="mono"><${Text} value=${node?.label ?? ""} most=${MOST} /></b>
+    ${node?.documentation ? html` <${Text} value=${node.documentation} most=${600} />` : html` <span class="faint">nothing is said of it</span>`}</p>`;
 }
 
 const OFTEN = { "1": "", "?": ", optional", "*": ", any number", "+": ", one or more" };
@@ -118,7 +124,7 @@ function described(side, node, arrows) {
 function Search({ side }) {
   const wanted = useSearch(side);
   const tree = trees.value[side];
-  const found = tree && wanted.value ? tree.search(wanted.value, FOUND) : [];
+  const { nodes: found, all } = useMemo(() => (tree && wanted.value ? tree.search(wanted.value, FOUND) : { nodes: [], all: true }), [tree, wanted.value]);
   /** @param {number} step */
   const go = (step) => {
     if (!found.length) return;
@@ -126,7 +132,7 @@ function Search({ side }) {
     const next = found[(here + step + found.length) % found.length];
     if (next) reveal(side, next.path);
     const number = next ? found.indexOf(next) + 1 : 0;
-    say(`${number} of ${found.length === FOUND ? `the first ${FOUND}` : found.length}: ${next ? called(next) : ""}`);
+    say(`${number} of ${all ? "" : "the first "}${found.length}: ${next ? called(next) : ""}`);
   };
   /** @param {KeyboardEvent} event */
   const press = (event) => {
@@ -140,12 +146,12 @@ function Search({ side }) {
   };
   return html`
     <div class="search">
-      <input type="search" id=${`search-${side}`} placeholder=${`${side}: ${plain(tree?.schema.root ?? "…")}  (press / to search)`} aria-label=${`Search the ${side} schema`}
+      <input type="search" id=${`search-${side}`} placeholder=${`${side}: ${plain(tree?.root.label ?? "…")}  (press / to search)`} aria-label=${`Search the ${side} schema`}
         value=${wanted.value} onKeyDown=${press}
         onInput=${(/** @type {Event} */ event) => {
           wanted.value = /** @type {HTMLInputElement} */ (event.target).value;
         }} />
-      ${wanted.value ? html`<span class="faint" role="status">${found.length === FOUND ? `${FOUND}+` : found.length} found</span>` : ""}
+      ${wanted.value ? html`<span class="faint" role="status">${found.length}${all ? "" : "+"} found</span>` : ""}
       <button class="quiet" onClick=${() => unfoldAll(side)} title="Unfold all, as far as it is not too much" aria-label=${`Unfold the ${side} schema`}>▾▾</button>
       <button class="quiet" onClick=${() => foldAll(side)} title="Fold all" aria-label=${`Fold the ${side} schema`}>▸</button>
     </div>`;

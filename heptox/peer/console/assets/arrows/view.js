@@ -139,18 +139,25 @@ export function scrollTo(side, key) {
   else if (top + ROW > now + height[side].value) scrolled[side].value = top + 2 * ROW - height[side].value;
 }
 
-/** Unfold level by level as long as not too many rows come of it. @param {Side} side @param {number} [most] */
+/** Unfold level by level as long as not too many rows come of it; last what has attributes alone. @param {Side} side
+ * @param {number} [most] */
 export function unfoldAll(side, most = 2000) {
   const tree = trees.value[side];
   if (!tree) return;
   const open = new Set([""]);
+  /** @type {Node[]} */
+  const values = [];
   let level = tree.children(tree.root);
   let count = 1 + level.length;
-  while (level.length) {
+  while (level.length || values.length) {
     /** @type {Node[]} */
     const next = [];
-    for (const node of level) {
+    for (const node of level.length ? level : values.splice(0)) {
       if (!node.expandable || node.kind === "member") continue;
+      if (level.length && !node.element?.children.length) {
+        values.push(node);
+        continue;
+      }
       const below = tree.children(node);
       if (count + below.length > most) continue;
       count += below.length;

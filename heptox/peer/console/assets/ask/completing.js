@@ -1,19 +1,22 @@
 // What can stand at a place of a query: steps of one's own schema, as far as the path before tells where it is; variables
 // that are bound above; keywords and functions of the fragment.
+import { attributeType, typeOf } from "../schema.js";
 import { tokens } from "./language.js";
 import { NAME } from "./names.js";
 
 /**
  * @typedef {import("../schema.js").Schema} Schema
  * @typedef {import("./language.js").Token} Token
- * @typedef {Set<string> | null} Here the element types at which a path is; null: nobody knows
+ * @typedef {Set<string> | null} Here the element types at which a path is, as the schema calls them; null: nobody knows
  * @typedef {{kind: "step" | "attribute" | "variable" | "open" | "none", here: Here, deep: boolean, context: Here,
  *   variables: Map<string, Here>, from: number, operand: boolean}} Place `deep`: behind `//`; `context`: that of a
  *   predicate; `operand`: one stands before
- * @typedef {{label: string, detail?: string, type?: string, apply?: string, boost?: number}} Choice
+ * @typedef {{label: string, detail?: string, type?: string, apply?: string, boost?: number, info?: string}} Choice
  */
 
-const WORD = new RegExp(`^[$@]?(${NAME})?$`, "u");
+/** What a query says of a prefix. */
+const DECLARED = new RegExp(`\\bdeclare\\s+namespace\\s+(${NAME})\\s*=\\s*(?:"([^"]*)"|'([^']*)')`, "gu");
+const WORD = new RegExp(`^[$@]?(${NAME}(:(${NAME})?)?)?$`, "u");
 /** The node above the root. No element has this name. */
 const DOCUMENT = "";
 const KEYWORDS = ["for", "let", "where", "return", "order by", "in", "and", "or", "ascending", "descending"];
@@ -28,46 +31,61 @@ const FUNCTIONS = [
 export class Steps {
   /** @param {Schema} schema */
   constructor(schema) {
-    this.root = schema.root;
-    this.elements = new Map(schema.elements.map((element) => [element.name, element]));
+    this.root = schema.type;
+    this.prefixes = schema.prefixes;
+    this.elements = new Map(schema.elements.map((element) => [typeOf(element), element]));
     this.all = new Set(this.elements.keys());
   }
 
-  /** @param {string} name @returns {{name: string, cardinality: string}[]} */
-  children(name) {
-    return name === DOCUMENT ? [{ name: this.root, cardinality: "1" }] : this.elements.get(name)?.children ?? [];
+  /** What elements of a type are called. @param {string} type */
+  nameOf(type) {
+    return this.elements.get(type)?.name ?? type;
   }
 
-  /** Everything below, itself left out unless it stands below itself. @param {Iterable<string>} names */
-  below(names) {
+  /** @param {string} type @returns {import("../schema.js").Child[]} */
+  children(type) {
+    return type === DOCUMENT ? [{ name: this.nameOf(this.root), type: this.root, cardinality: "1" }] : this.elements.get(type)?.children ?? [];
+  }
+
+  /** Whether a step can name an element. @param {string} step @param {string} name @param {import("../schema.js").Prefixes} bound those of the query */
+  names(step, name, bound) {
+    if (step === "*" || step === name) return true;
+    const [, uri, prefix, local] = /^(?:Q\{([^}]*)\}|([^:]*):)?(.*)$/.exec(step) ?? [];
+    const [own, its = ""] = name.split(":").reverse();
+    if (local !== own && local !== "*") return false;
+    return prefix === "*" || (uri ?? bound[prefix ?? ""] ?? "") === (this.prefixes[its] ?? "");
+  }
+
+  /** Everything below, itself left out unless it stands below itself. @param {Iterable<string>} types */
+  below(types) {
     /** @type {Set<string>} */
     const found = new Set();
-    const waiting = [...names];
-    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
-      for (const child of this.children(name)) {
-        if (!found.has(child.name)) {
-          found.add(child.name);
-          waiting.push(child.name);
+    const waiting = [...types];
+    for (let type = waiting.pop(); type !== undefined; type = waiting.pop()) {
+      for (const child of this.children(type)) {
+        if (!found.has(typeOf(child))) {
+          found.add(typeOf(child));
+          waiting.push(typeOf(child));
         }
       }
     }
     return found;
   }
 
-  /** @param {Here} here @param {string} step @param {boolean} deep @returns {Here} */
-  step(here, step, deep) {
+  /** @param {Here} here @param {string} step @param {boolean} deep @param {import("../schema.js").Prefixes} bound @returns {Here} */
+  step(here, step, deep, bound) {
     const from = here ?? this.all;
-    const reached = deep ? this.below(from) : new Set([...from].flatMap((name) => this.children(name).map((child) => child.name)));
-    if (step === "*") return reached;
-    return new Set(reached.has(step) ? [step] : []);
+    const reached = deep ? this.below(from) : new Set([...from].flatMap((type) => this.children(type).map(typeOf)));
+    return new Set([...reached].filter((type) => this.names(step, this.nameOf(type), bound)));
   }
 }
 
 /** A walk over the tokens before a place, which keeps where the path is that is being written. */
 class Walk {
-  /** @param {Steps} steps */
-  constructor(steps) {
+  /** @param {Steps} steps @param {import("../schema.js").Prefixes} bound */
+  constructor(steps, bound) {
     this.steps = steps;
+    this.bound = bound;
     /** @type {Map<string, Here>} */
     this.variables = new Map();
     /** @type {{bracket: string, here: Here, context: Here, found: Set<string>, binding: string | null}[]} */
@@ -107,7 +125,7 @@ class Walk {
   /** @param {string} step */
   move(step) {
     const from = this.slash ? this.here : this.context;
-    this.here = this.slash || this.context ? this.steps.step(from, step, this.slash === "//") : null;
+    this.here = this.slash || this.context ? this.steps.step(from, step, this.slash === "//", this.bound) : null;
     this.slash = "";
     this.operand = true;
     this.bind();
@@ -197,7 +215,8 @@ export function placeOf(text, steps) {
   const before = tokens(text).flat();
   const last = before.at(-1);
   const word = last?.mode === "expression" && ["variableName", "propertyName", "attributeName", "keyword"].includes(last.kind ?? "") ? before.pop() : null;
-  const walk = new Walk(steps);
+  const declared = [...text.matchAll(DECLARED)].map(([, prefix, one, other]) => [prefix, one ?? other ?? ""]);
+  const walk = new Walk(steps, { ...steps.prefixes, ...Object.fromEntries(declared) });
   for (const token of before) walk.take(token);
   const from = word?.from ?? text.length;
   const { here, context } = walk;
@@ -222,16 +241,16 @@ function closed(token) {
 /** @param {Place} place @param {Steps} steps @returns {Choice[]} */
 export function choices(place, steps) {
   if (place.kind === "none") return [];
-  if (place.kind === "variable") return variables(place);
+  if (place.kind === "variable") return variables(place, steps);
   if (place.kind === "attribute") return attributes(place, steps);
   if (place.kind === "step") return [...stepsFrom(place, steps), ...attributes(place, steps), ...texts(place, steps)];
   const inPredicate = place.context ? [...stepsFrom({ ...place, here: place.context }, steps), ...attributes({ ...place, here: place.context }, steps)] : [];
-  return [...(place.operand ? [] : [...inPredicate, ...variables(place), ...functions()]), ...keywords(place)];
+  return [...(place.operand ? [] : [...inPredicate, ...variables(place, steps), ...functions()]), ...keywords(place)];
 }
 
-/** @param {Place} place @returns {Choice[]} */
-const variables = (place) => [...place.variables].reverse().map(([name, here], order) => ({
-  label: name, type: "variable", detail: here && here.size === 1 ? [...here][0] : "", boost: 50 - order,
+/** @param {Place} place @param {Steps} steps @returns {Choice[]} */
+const variables = (place, steps) => [...place.variables].reverse().map(([name, here], order) => ({
+  label: name, type: "variable", detail: here && here.size === 1 ? steps.nameOf([...here][0] ?? "") : "", boost: 50 - order,
 }));
 
 /** @returns {Choice[]} */
@@ -245,22 +264,28 @@ const keywords = (place) => KEYWORDS.filter((word) => place.operand || word === 
 function stepsFrom(place, steps) {
   const from = place.here ?? steps.all;
   if (place.deep || !place.here) {
-    return [...(place.here ? steps.below(from) : steps.all)].map((label) => ({ label, type: "property", detail: holds(steps, label) }));
+    const types = new Map([...(place.here ? steps.below(from) : steps.all)].map((type) => [steps.nameOf(type), type]));
+    return [...types].map(([label, type]) => ({ label, type: "property", detail: holds(steps, type), info: said(steps, type) }));
   }
-  const found = new Map([...from].flatMap((name) => steps.children(name).map((child) => [child.name, child.cardinality])));
-  return [...found].map(([label, cardinality], order) => ({ label, type: "property", detail: cardinality === "1" ? "" : cardinality, boost: 40 - order }));
+  const found = new Map([...from].flatMap((type) => steps.children(type).map((child) => [child.name, child])));
+  return [...found].map(([label, child], order) => ({
+    label, type: "property", detail: child.cardinality === "1" ? "" : child.cardinality, boost: 40 - order, info: said(steps, typeOf(child)),
+  }));
 }
 
-/** What an element type holds, in a word. @param {Steps} steps @param {string} name */
-function holds(steps, name) {
-  const element = steps.elements.get(name);
+/** What the schema says of an element type. @param {Steps} steps @param {string} type */
+const said = (steps, type) => steps.elements.get(type)?.documentation || undefined;
+
+/** What an element type holds, in a word. @param {Steps} steps @param {string} type */
+function holds(steps, type) {
+  const element = steps.elements.get(type);
   return !element || !element.children.length ? "" : "…";
 }
 
 /** @param {Place} place @param {Steps} steps @returns {Choice[]} */
 function attributes(place, steps) {
   const at = place.deep && place.here ? steps.below(place.here) : place.here ?? steps.all;
-  const found = new Map([...at].flatMap((name) => (steps.elements.get(name)?.attributes ?? []).map((attribute) => [attribute.name, attribute.type])));
+  const found = new Map([...at].flatMap((name) => (steps.elements.get(name)?.attributes ?? []).map((attribute) => [attribute.name, attributeType(attribute)])));
   return [...found].map(([name, type]) => ({ label: `@${name}`, detail: type, type: "attribute" }));
 }
 

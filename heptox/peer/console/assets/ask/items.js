@@ -8,7 +8,7 @@ import { NAME } from "./names.js";
  * @typedef {[kind: string, text: string][]} Line a line by pieces, each with what it is
  */
 
-const STEP = `(?:xml:)?${NAME}`;
+const STEP = `(?:${NAME}:)?${NAME}`;
 const TAG_NAME = new RegExp(STEP, "uy");
 const ATTRIBUTE = new RegExp(`\\s+(${STEP})\\s*=\\s*("[^"<]*"|'[^'<]*')`, "uy");
 const TAG_END = /\s*(\/?)>/y;
@@ -18,7 +18,9 @@ const REFERENCE = /&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([\da-f]{1,6}));|&/gi;
 const NO_CHARACTER = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Cs}/u;
 /** @type {Record<string, string>} */
 const NAMED = { lt: "<", gt: ">", amp: "&", quot: "\"", apos: "'" };
-const ALONE = new RegExp(`^(${STEP})="([^"<]*)"$`, "u");
+const ALONE = new RegExp(`^((?:Q\\{[^{}"<]*\\})?${STEP})="([^"<]*)"$`, "u");
+/** What declares a namespace is no attribute. */
+const DECLARES = /^xmlns(?::|$)/;
 /** How deep an item may be to be shown as XML. */
 const DEEPEST = 200;
 /** Characters of a value in one line, where items are written as XML. */
@@ -139,7 +141,7 @@ function attributeValue(text) {
 /** @param {Element} element @param {string} path @param {[string, string][]} leaves */
 function gather(element, path, leaves) {
   const below = (/** @type {string} */ step) => (path ? `${path}/${step}` : step);
-  for (const [name, value] of element.attributes) leaves.push([below(`@${name}`), value]);
+  for (const [name, value] of element.attributes) if (!DECLARES.test(name)) leaves.push([below(`@${name}`), value]);
   const text = element.content.filter((part) => typeof part === "string").join("");
   if (element.content.every((part) => typeof part === "string")) {
     leaves.push([path || element.name, text]);

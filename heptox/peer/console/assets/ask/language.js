@@ -14,11 +14,12 @@ import { NAME } from "./names.js";
  * @typedef {{kind: Kind | null, text: string, from: number, mode: Mode}} Token
  */
 
-const STEP = new RegExp(`^${NAME}(:${NAME})?`, "u");
+const STEP = new RegExp(`^(Q\\{[^{}]*\\}(${NAME}|\\*)|\\*:${NAME}|${NAME}(:(?!:)(${NAME}|\\*)?)?)`, "u");
+const DECLARING = /^declare\s+(default\s+element\s+)?namespace(?=\s)/;
 const VARIABLE = new RegExp(`^\\$(${NAME})?`, "u");
-const ATTRIBUTE = new RegExp(`^@(${NAME}|\\*)?`, "u");
-const OPENING = new RegExp(`^<${NAME}`, "u");
-const CLOSING = new RegExp(`^</${NAME}\\s*>?`, "u");
+const ATTRIBUTE = new RegExp(`^@(Q\\{[^{}]*\\}(${NAME}|\\*)|\\*:${NAME}|${NAME}(:(?!:)(${NAME}|\\*)?)?|\\*)?`, "u");
+const OPENING = new RegExp(`^<${NAME}(:${NAME})?`, "u");
+const CLOSING = new RegExp(`^</${NAME}(:${NAME})?\\s*>?`, "u");
 const AFTER_OPERAND = /^(in|where|return|and|or|for|let|ascending|descending)$/i;
 
 /** @returns {State} */
@@ -124,6 +125,7 @@ function inExpression(stream, state) {
     state.modes.push("tag");
     return "tagName";
   }
+  if (stream.match(DECLARING)) return "keyword";
   if (stream.match(VARIABLE)) return operand(state, "variableName");
   if (stream.match(ATTRIBUTE)) return operand(state, "attributeName");
   if (stream.match(/^(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?/i)) return operand(state, "number");
