@@ -31,7 +31,7 @@ from heptox.schema.model import (
     tokens,
 )
 from heptox.schema.reading import is_xsd, parse_schema, read_schema, read_schema_roots, start_of
-from heptox.schema.references import id_paths, idref_paths, inferred_references, only_identifier
+from heptox.schema.references import id_paths, idref_paths, inferred_references, is_identifier, only_identifier
 from heptox.schema.renaming import renamed
 from heptox.schema.steps import axis_matches
 from heptox.schema.tree import ANYWHERE, Axis, Box, Match, Path, SchemaTree
@@ -98,6 +98,7 @@ __all__ = [
     "infer_xsd",
     "inferred_references",
     "is_amended",
+    "is_identifier",
     "is_xsd",
     "keys_and_references",
     "only_identifier",

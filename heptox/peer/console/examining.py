@@ -43,7 +43,7 @@ from heptox.peer.console.mapping_shapes import (
 )
 from heptox.peer.console.samples import made_sample, read_sample
 from heptox.peer.console.schemas import parsed_schema
-from heptox.schema import TEXT, Path, SchemaGraph, id_paths
+from heptox.schema import TEXT, Path, SchemaGraph, is_identifier
 from heptox.verification import remarks
 from heptox.xml import XmlElement
 
@@ -119,7 +119,7 @@ def _side(examined: Examination, name: Side) -> SideModel | None:
         file=side.tree.graph.file,
         root=side.tree.root,
         boxes=boxes,
-        keys=[list(key) for key in sorted(side.keys.difference(id_paths(side.tree)))],
+        keys=[list(key) for key in sorted(side.keys) if not is_identifier(side.tree, key)],
         references=[
             ReferenceModel(source=list(one.source), target=list(one.target), inferred=one.inferred)
             for one in side.references[:MOST_REFERENCES]
