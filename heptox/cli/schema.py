@@ -13,7 +13,6 @@ from rich.tree import Tree
 
 from heptox.cli.inputs import CatalogueFiles, Json
 from heptox.cli.output import on_terminal, print_json, print_note, print_result
-from heptox.errors import Fault, SchemaError
 from heptox.schema import (
     TEXT,
     AttributeType,
@@ -30,7 +29,7 @@ from heptox.schema import (
 from heptox.xml import read_document
 
 MOST_SHOWN: Final = 200_000
-"""Nodes of a tree that are shown at most."""
+"""Nodes of a tree that are shown at most: of a larger one, as many levels as that are."""
 
 
 def show(
@@ -91,7 +90,7 @@ class Node:
 
 
 def _show_tree(tree: SchemaTree, depth: int | None, json: bool) -> None:
-    node = _Unfolding(tree, depth).node(())
+    node = _unfolded(tree, depth)
     if json:
         print_json(asdict(node))
     elif on_terminal():
@@ -99,6 +98,19 @@ def _show_tree(tree: SchemaTree, depth: int | None, json: bool) -> None:
     else:
         for line in _lines(node):
             print_result(line)
+
+
+def _unfolded(tree: SchemaTree, depth: int | None) -> Node:
+    """The tree to a depth, and to less, which is noted, where that is too large to be shown."""
+    node = _Unfolding(tree, depth).whole()
+    if node is not None:
+        return node
+    found, levels = _Unfolding(tree, 0).whole(), 0
+    assert found is not None  # the root alone
+    while (deeper := _Unfolding(tree, levels + 1).whole()) is not None:
+        found, levels = deeper, levels + 1
+    print_note(f"the tree has over {MOST_SHOWN:,} nodes: this is what --depth {levels} shows of it")
+    return found
 
 
 class _Notes:
@@ -161,12 +173,18 @@ class _Unfolding:
         self.unfolded: set[str] = set()
         self.count = 0
 
+    def whole(self) -> Node | None:
+        """The root with all below it, ``None`` where these are more than :data:`MOST_SHOWN`."""
+        try:
+            return self.node(())
+        except OverflowError:
+            return None
+
     def node(self, path: Path) -> Node:
-        """The node at ``path``, with those below it. Raises :class:`SchemaError` (HX2012) beyond :data:`MOST_SHOWN`."""
+        """The node at ``path``, with those below it; raises ``OverflowError`` beyond :data:`MOST_SHOWN`."""
         self.count += 1
         if self.count > MOST_SHOWN:
-            message = f"the schema tree has more than {MOST_SHOWN} nodes"
-            raise SchemaError(Fault("HX2012", message, file=self.tree.graph.file, hint="--depth N shows less of it"))
+            raise OverflowError
         again, cut = False, False
         if self.tree.is_element(path):
             key = self.tree.element(path).key

@@ -34,6 +34,7 @@ from heptox.schema import (
     SchemaTree,
     id_paths,
     inferred_references,
+    is_identifier,
 )
 from heptox.xml import NO_PREFIXES, Prefixes, UnboundPrefixError, split_name, unescaped_name
 
@@ -52,7 +53,8 @@ Members: TypeAlias = tuple[tuple[Box, str], ...]
 class DeclaredSide:
     """What is known of one side: its schema with the boxes drawn on it, its keys, its references, and its joins.
 
-    ``keys`` are the ``ID`` attributes and the ``declared_keys``; ``joins`` the references to connect by where several
+    ``keys`` are the ``declared_keys`` and the ``ID`` attributes, of a large schema only those of nodes that the mapping
+    speaks of; ``joins`` the references to connect by where several
     would do; ``faulty_boxes`` are the names of those that are declared and cannot be drawn, which is reported once.
     """
 
@@ -63,6 +65,11 @@ class DeclaredSide:
     joins: tuple[Reference, ...] = ()
     faulty_boxes: frozenset[str] = frozenset()
     declared_keys: frozenset[Path] = frozenset()
+
+    def with_identifiers(self, nodes: Iterable[Path]) -> DeclaredSide:
+        """The side with the ``ID`` attributes of nodes, and of what references lead to, among its keys."""
+        ends = (end for one in self.references for end in (one.source, one.target))
+        return replace(self, keys=self.keys.union(id_paths(self.tree, (*nodes, *ends))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +371,7 @@ def _reference(
         fits = False
         message = f"{path_text(side.tree, source)} cannot refer: it holds several values (IDREFS)"
         findings.add("HX4014", message, declared.source, "only a leaf with one value refers")
-    if target is not None and target not in side.keys:
+    if target is not None and target not in side.keys and not is_identifier(side.tree, target):
         fits = False
         message = f"{path_text(side.tree, target)} is no key"
         findings.add("HX4014", message, declared.target, _key_hint(side, target))

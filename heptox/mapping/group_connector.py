@@ -66,7 +66,7 @@ class GroupConnector:
         """What could be declared: a reference that the schema hints at, else the form of one."""
         tree, side = self.input.source.tree, self.input.source.name
         known = {reference.source for reference in self.input.source.references}
-        for leaf in idref_paths(tree):
+        for leaf in idref_paths(tree, parts):
             begin = component(tree, tree.stop(leaf))
             for key in sorted(self.input.source.keys):
                 end = component(tree, tree.stop(key))

@@ -100,7 +100,7 @@ class _Inference:
 
     def _is_inner(self, stop: Path) -> bool:
         """Whether a node at a target stop can be there without a value of its own."""
-        return () not in self.input.target.tree.own_leaves(stop)
+        return not (self.input.target.tree.is_leaf(stop) or self.input.target.tree.is_whole(stop))
 
     def report_unused(self, found: Iterable[Correspondence]) -> None:
         """Report arrows that no rule uses: the tag of what they lead out of is not that of what they lead into."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping as Files
+from collections.abc import Mapping as Files, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path as FilePath
@@ -28,7 +28,7 @@ from heptox.mapping.mirroring import infer_mirrored, read_along
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.reading import read_rules
 from heptox.mapping.surrogates import with_surrogates
-from heptox.schema import SchemaGraph, parse_schema, read_schema
+from heptox.schema import Path, SchemaGraph, parse_schema, read_schema
 from heptox.xml import STANDARD_INPUT, decode_dtd, decode_text, file_name, read_text
 
 RULES_SUFFIX: Final = ".rules"
@@ -143,12 +143,15 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Exam
         # A line that cannot be read may be the very arrow that a box lacks.
         check_boxes(boxes, found, sides, findings)
     every = entities(lines, *sides, findings)
+    source_nodes = (*(c.source.absolute for c in found), *(entity.source for entity in every))
+    target_nodes = (*(c.target.absolute for c in found), *(entity.target for entity in every))
+    sides = sides[0].with_identifiers(source_nodes), sides[1].with_identifiers(target_nodes)
     read_arrows, read_lines = read_along(found, every)
     made = with_surrogates(read_arrows, read_lines, *sides)
     along = infer_rules(made, read_lines, sides, findings)
     remarks = Findings(text, file)
     mirrored = infer_mirrored(found, every, sides, remarks)
-    sound = _mapping(DeclaredSides(declared.source, mirrored.target), along, mirrored.rules)
+    sound = _mapping(DeclaredSides(sides[0], mirrored.target), along, mirrored.rules)
     sound = replace(sound, invented_source=mirrored.invented, invented_target=made.invented)
     return Examination(shown, declared, found, sound, findings.faults, remarks.faults)
 
@@ -186,7 +189,18 @@ def read_mapping_rules(text: str, read: ReadSchema, file: str | None = None) -> 
             against = read_rules(written, declared.target, declared.source, findings)
     if findings.faults:
         raise MappingError(findings.faults)
-    return _mapping(declared, along, against)
+    source, target = declared.source, declared.target
+    if source is not None and target is not None:
+        source = source.with_identifiers(_nodes(along or (), against or ()))
+        target = target.with_identifiers(_nodes(against or (), along or ()))
+    return _mapping(DeclaredSides(source, target), along, against)
+
+
+def _nodes(bodies: Sequence[Rule], heads: Sequence[Rule]) -> list[Path]:
+    """The nodes that some rules have in their bodies, and others in their heads."""
+    found = [variable.node for rule in bodies for variable in rule.variables]
+    found += [rule.path(term) for rule in bodies for term in rule.terms()]
+    return [*found, *((*head.node, *leaf) for rule in heads for head in rule.head for leaf in head.paths)]
 
 
 def _in(folder: str | os.PathLike[str]) -> ReadSchema:

@@ -10,7 +10,7 @@ from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.model import Reference
 from heptox.mapping.paths import Leaf, is_sure, leaf_at, schema_order
 from heptox.pattern import NODE
-from heptox.schema import Path, SchemaTree, id_paths
+from heptox.schema import Path, SchemaTree, is_identifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,8 @@ def with_surrogates(
 
 def _identifiers(target: DeclaredSide) -> list[Path]:
     """The leaves that identify elements, in schema order."""
-    keys = {*id_paths(target.tree), *(reference.target for reference in target.references)}
+    own = (key for key in target.keys if is_identifier(target.tree, key))
+    keys = {*own, *(reference.target for reference in target.references)}
     return sorted((key for key in keys if target.tree.stop(key)), key=lambda key: schema_order(target.tree, key))
 
 

@@ -3,7 +3,11 @@
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
-from heptox.schema.copying import SchemaCopy as SchemaCopy, copy_schema as copy_schema, packed_schema as packed_schema
+from heptox.schema.copying import (
+    SchemaCopy as SchemaCopy,
+    copy_schema as copy_schema,
+    packed_schema as packed_schema,
+)
 from heptox.schema.dtd import (
     document_dtd as document_dtd,
     parse_dtd as parse_dtd,
@@ -11,14 +15,24 @@ from heptox.schema.dtd import (
     read_dtd as read_dtd,
     root_candidates as root_candidates,
 )
-from heptox.schema.element_types import TEXT as TEXT, WILDCARD as WILDCARD
+from heptox.schema.element_types import (
+    TEXT as TEXT,
+    WILDCARD as WILDCARD,
+)
 from heptox.schema.generation import (
     SAMPLE_VALUES as SAMPLE_VALUES,
     LeafValues as LeafValues,
     random_document as random_document,
 )
-from heptox.schema.graph_text import parse_graph as parse_graph, write_graph as write_graph
-from heptox.schema.groups import Group as Group, alike_boxes as alike_boxes, groups as groups
+from heptox.schema.graph_text import (
+    parse_graph as parse_graph,
+    write_graph as write_graph,
+)
+from heptox.schema.groups import (
+    Group as Group,
+    alike_boxes as alike_boxes,
+    groups as groups,
+)
 from heptox.schema.inference import (
     Leaf as Leaf,
     extend_dtd as extend_dtd,
@@ -27,7 +41,9 @@ from heptox.schema.inference import (
     infer_xsd as infer_xsd,
     keys_and_references as keys_and_references,
 )
-from heptox.schema.merging import by_name as by_name
+from heptox.schema.merging import (
+    by_name as by_name,
+)
 from heptox.schema.model import (
     Attribute as Attribute,
     AttributeType as AttributeType,
@@ -50,10 +66,15 @@ from heptox.schema.references import (
     id_paths as id_paths,
     idref_paths as idref_paths,
     inferred_references as inferred_references,
+    is_identifier as is_identifier,
     only_identifier as only_identifier,
 )
-from heptox.schema.renaming import renamed as renamed
-from heptox.schema.steps import axis_matches as axis_matches
+from heptox.schema.renaming import (
+    renamed as renamed,
+)
+from heptox.schema.steps import (
+    axis_matches as axis_matches,
+)
 from heptox.schema.tree import (
     ANYWHERE as ANYWHERE,
     Axis as Axis,
@@ -82,6 +103,5 @@ if TYPE_CHECKING:
         document_checker as document_checker,
         xsd_checker as xsd_checker,
     )
-
 
 __getattr__ = later(__name__)

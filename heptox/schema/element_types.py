@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
 from typing import Final
 
-from heptox.schema.model import SchemaGraph
+from heptox.schema.model import SameGraph, SchemaGraph
 
 TEXT: Final = "text()"
 WILDCARD: Final = "*"
+
+
+def types_of(graph: SchemaGraph) -> ElementTypes:
+    """The element types of a graph, the same ones for all of its trees."""
+    return _types_of(SameGraph(graph))
 
 
 class ElementTypes:
@@ -16,12 +22,15 @@ class ElementTypes:
 
     def __init__(self, graph: SchemaGraph) -> None:
         self.graph = graph
+        self._below: dict[str, frozenset[str]] = {}
         self._names_below: dict[str, frozenset[str]] = {}
 
     @cached_property
     def recursive(self) -> frozenset[str]:
         """Those that can contain themselves."""
-        return frozenset(key for key, below in self.below.items() if key in below)
+        together = (group for group in _strongly_connected(self.children) if len(group) > 1)
+        alone = (key for key, children in self.children.items() if key in children.values())
+        return frozenset((*alone, *(key for group in together for key in group)))
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -46,10 +55,11 @@ class ElementTypes:
         elements = self.graph.elements
         return {key: {child.name: child.key for child in element.children} for key, element in elements.items()}
 
-    @cached_property
-    def below(self) -> dict[str, frozenset[str]]:
-        """For each type, those that can stand below it, at any depth."""
-        return {key: self._reachable(key) for key in self.children}
+    def below(self, key: str) -> frozenset[str]:
+        """The types that can stand below one, at any depth."""
+        if key not in self._below:
+            self._below[key] = self._reachable(key)
+        return self._below[key]
 
     def _reachable(self, key: str) -> frozenset[str]:
         seen: set[str] = set()
@@ -64,5 +74,42 @@ class ElementTypes:
     def names_below(self, key: str) -> frozenset[str]:
         """What the elements are called that can stand below those of a type, at any depth."""
         if key not in self._names_below:
-            self._names_below[key] = frozenset(self.graph.elements[below].name for below in self.below[key])
+            self._names_below[key] = frozenset(self.graph.elements[below].name for below in self.below(key))
         return self._names_below[key]
+
+
+@lru_cache(maxsize=32)
+def _types_of(same: SameGraph) -> ElementTypes:
+    return ElementTypes(same.graph)
+
+
+def _strongly_connected(children: dict[str, dict[str, str]]) -> Iterator[list[str]]:
+    """The types in groups of those that can all contain each other (Tarjan, SIAM Journal on Computing 1(2), 1972)."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    open_types: dict[str, None] = {}
+    for start in children:
+        if start in number:
+            continue
+        waiting = [(start, iter(children[start].values()))]
+        number[start] = lowest[start] = len(number)
+        open_types[start] = None
+        while waiting:
+            key, below = waiting[-1]
+            child = next(below, None)
+            if child is None:
+                waiting.pop()
+                if waiting:
+                    above = waiting[-1][0]
+                    lowest[above] = min(lowest[above], lowest[key])
+                if lowest[key] == number[key]:
+                    group = [open_types.popitem()[0]]
+                    while group[-1] != key:
+                        group.append(open_types.popitem()[0])
+                    yield group
+            elif child not in number:
+                number[child] = lowest[child] = len(number)
+                open_types[child] = None
+                waiting.append((child, iter(children[child].values())))
+            elif child in open_types:
+                lowest[key] = min(lowest[key], number[child])

@@ -7,7 +7,7 @@ pool. Optional parts are there or not, repeated ones stand up to ``repeats`` tim
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from random import Random
@@ -68,14 +68,15 @@ def random_document(
     depth: int = 12,
     values: LeafValues | None = None,
     pool: Sequence[str] = SAMPLE_VALUES,
+    only: Container[Path] | None = None,
 ) -> str:
     """A random document that is valid for a schema, without DOCTYPE. Of an XSD, a graph knows neither facets of values
     but enumerations, nor numbers of occurrences but none, one and many, nor which type an ``xsi:type`` names.
 
     Beyond about ``elements`` elements, or ``depth`` levels, only what must be there is added. IDs are unique,
     references point to an ID of the document; where it has none, what requires a reference is left out. Attributes with
-    a default are always written, so that a reader needs no DTD. ``values`` may name IDs too, while they last. The same
-    state of ``random`` gives the same document.
+    a default are always written, so that a reader needs no DTD. ``values`` may name IDs too, while they last. What need
+    not be there is left out unless its path is one of ``only``. The same state of ``random`` gives the same document.
 
     Raises ``ValueError`` when the schema has no finite document, or none within reach: of :data:`MOST_MADE` elements.
 
@@ -87,7 +88,7 @@ def random_document(
     sizes = (repeats, elements, depth)
     for _ in range(20):
         for banned in (frozenset[str](), plan.referring):
-            writer = _Writer(plan, random, sizes, values or {}, pool, banned)
+            writer = _Writer(plan, random, sizes, values or {}, pool, banned, only)
             if plan.graph.root not in banned and (text := writer.document()) is not None:
                 return text
     raise ValueError(f"no document of {plan.graph.root} found: it requires references, and an ID never came")
@@ -191,11 +192,13 @@ class _Writer:
         values: LeafValues,
         pool: Sequence[str],
         banned: frozenset[str],
+        only: Container[Path] | None,
     ) -> None:
         self.plan = plan
         self.random = random
         self.repeats, self.elements, self.depth = sizes
         self.values = values
+        self.only = only
         self.root_name = plan.graph.elements[plan.graph.root].name
         self.heights = {**plan.heights, **dict.fromkeys(banned, math.inf)}
         names = list(plan.graph.elements)
@@ -245,7 +248,11 @@ class _Writer:
             self.content(element.content, path, element)
             self.text_piece(path)
             return
-        children = [child for child in element.children if not math.isinf(self.heights[child.key])]
+        children = [
+            child
+            for child in element.children
+            if not math.isinf(self.heights[child.key]) and self.may_stand((*path, child.name))
+        ]
         for _ in range(self.times(path) if children else 0):
             self.text_piece(path)
             child = self.random.choice(children)
@@ -271,12 +278,22 @@ class _Writer:
         times = least
         if math.isinf(_height_once(particle, _of_children(of, self.heights))):
             times = 0
-        elif particle.occurrence.repeats:
+        elif particle.occurrence != Cardinality.ONE and self.may_hold(particle, path):
             times = max(least, self.times(path))
-        elif particle.occurrence == Cardinality.OPTIONAL:
-            times = min(1, self.times(path))
+            if not particle.occurrence.repeats:
+                times = min(1, times)
         for _ in range(times):
             self.once(particle, path, of)
+
+    def may_stand(self, path: Path) -> bool:
+        """Whether what need not be at ``path`` is wanted there."""
+        return self.only is None or path in self.only
+
+    def may_hold(self, particle: Particle, path: Path) -> bool:
+        """Whether something that a part of a content model can stand for is wanted below ``path``."""
+        if self.only is None or particle.kind == "name":
+            return self.may_stand((*path, particle.name))
+        return any(self.may_hold(member, path) for member in particle.members)
 
     def once(self, particle: Particle, path: Path, of: Element) -> None:
         if particle.kind == "name":
@@ -293,13 +310,17 @@ class _Writer:
         heights = [_height(member, known) for member in members]
         if self.exhausted or len(path) >= self.depth:
             return members[heights.index(min(heights))]
-        return self.random.choice([m for m, height in zip(members, heights, strict=True) if not math.isinf(height)])
+        there = [member for member, height in zip(members, heights, strict=True) if not math.isinf(height)]
+        wanted = [member for member in there if self.may_hold(member, path)]
+        return self.random.choice(wanted) if wanted else members[heights.index(min(heights))]
 
     # -- values --------------------------------------------------------------------------------------------------
 
     def attribute(self, attribute: Attribute, path: Path) -> None:
         required = attribute.cardinality.required
-        if attribute.type in _UNWRITABLE or (not required and not self.random.randint(0, 1)):
+        if attribute.type in _UNWRITABLE:
+            return
+        if not required and not (self.may_stand(path) and self.random.randint(0, 1)):
             return
         if attribute.type in (AttributeType.IDREF, AttributeType.IDREFS):
             self.parts.append(_Reference(attribute.name, attribute.type == AttributeType.IDREFS, required))

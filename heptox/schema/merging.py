@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
-from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
+from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SameGraph, SchemaGraph
 
 
 def by_name(graph: SchemaGraph) -> SchemaGraph:
@@ -21,6 +22,12 @@ def by_name(graph: SchemaGraph) -> SchemaGraph:
     >>> by_name(graph).elements["b"].text, sorted(by_name(graph).elements)
     (True, ['a', 'b', 'c'])
     """
+    return _by_name(SameGraph(graph))
+
+
+@lru_cache(maxsize=32)
+def _by_name(same: SameGraph) -> SchemaGraph:
+    graph = same.graph
     named: dict[str, list[Element]] = {}
     for element in graph.elements.values():
         named.setdefault(element.name, []).append(element)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import islice
+from typing import Final, NamedTuple
 
-from heptox.schema.model import AttributeType, SchemaGraph
+from heptox.schema.model import AttributeType, SameGraph, SchemaGraph
 from heptox.schema.tree import Path, SchemaTree
 
 
@@ -16,8 +18,13 @@ class InferredReference(NamedTuple):
     target: Path
 
 
-def id_paths(tree: SchemaTree) -> tuple[Path, ...]:
+MOST_IDENTIFIERS: Final = 2_000
+"""How many ``ID`` or ``IDREF`` attributes of a tree are looked for: in some schemas every element has one."""
+
+
+def id_paths(tree: SchemaTree, nodes: Iterable[Path] = ()) -> tuple[Path, ...]:
     """The ``ID`` attributes of the tree in schema order; each is a key. A recursion is unfolded as ``tree.walk`` does.
+    Of a tree with more than :data:`MOST_IDENTIFIERS`, those of some ``nodes`` and of the elements above these.
 
     >>> from heptox.schema.dtd import parse_dtd
     >>> dtd = "<!ELEMENT a (b*)> <!ELEMENT b EMPTY> <!ATTLIST b k ID #REQUIRED r IDREF #IMPLIED>"
@@ -25,15 +32,35 @@ def id_paths(tree: SchemaTree) -> tuple[Path, ...]:
     >>> id_paths(tree), idref_paths(tree), inferred_references(tree)[0].target
     ((('b', '@k'),), (('b', '@r'),), ('b', '@k'))
     """
-    return _attributes(tree, AttributeType.ID)
+    return _some(tree, AttributeType.ID, nodes)
 
 
-def idref_paths(tree: SchemaTree) -> tuple[Path, ...]:
-    """The ``IDREF`` attributes of the tree in schema order, recursions as in :func:`id_paths`.
+def _some(tree: SchemaTree, kind: AttributeType, nodes: Iterable[Path]) -> tuple[Path, ...]:
+    """The attributes of a kind, of a tree with too many those of nodes and of the elements above these."""
+    found = _first(tree, kind)
+    if len(found) <= MOST_IDENTIFIERS:
+        return found
+    elements = {node[:length] for node in nodes for length in range(len(node) + 1)}
+    return tuple(
+        leaf
+        for element in sorted(elements)
+        if element in tree and tree.is_element(element)
+        for leaf in tree.children(element)
+        if leaf[-1].startswith("@") and tree.attribute(leaf).type == kind
+    )
+
+
+def is_identifier(tree: SchemaTree, path: Path) -> bool:
+    """Whether a node is an ``ID`` attribute."""
+    return path[-1:] != () and path[-1].startswith("@") and tree.attribute(path).type == AttributeType.ID
+
+
+def idref_paths(tree: SchemaTree, nodes: Iterable[Path] = ()) -> tuple[Path, ...]:
+    """The ``IDREF`` attributes of the tree in schema order, recursions and trees with many as in :func:`id_paths`.
 
     ``IDREFS`` attributes hold several references in one value and are not among them.
     """
-    return _attributes(tree, AttributeType.IDREF)
+    return _some(tree, AttributeType.IDREF, nodes)
 
 
 def inferred_references(tree: SchemaTree) -> tuple[InferredReference, ...]:
@@ -42,10 +69,10 @@ def inferred_references(tree: SchemaTree) -> tuple[InferredReference, ...]:
     A node below an element type that can contain itself is not one node but many; a box is one. In open content
     anything may have one.
     """
-    targets = id_paths(tree)
+    targets = tuple(islice(_attributes(tree, AttributeType.ID), 2))
     if len(targets) != 1 or _recurs(tree, targets[0][:-1]) or _has_open_content(tree.graph):
         return ()
-    return tuple(InferredReference(source, targets[0]) for source in idref_paths(tree))
+    return tuple(InferredReference(source, targets[0]) for source in _attributes(tree, AttributeType.IDREF))
 
 
 def only_identifier(graph: SchemaGraph) -> Path | None:
@@ -94,18 +121,25 @@ def _has_open_content(graph: SchemaGraph) -> bool:
     return any(graph.elements[key].open for key in _types_above(graph))
 
 
-# A large schema takes long to walk, and drawing a mapping walks the same two again and again.
+# Drawing a mapping looks for those of the same two schemas again and again.
 @lru_cache(maxsize=4)
-def _attributes(tree: SchemaTree, kind: AttributeType) -> tuple[Path, ...]:
-    holding = _types_with(tree.graph, kind)
-    if tree.graph.root not in holding:
-        return ()
-    found = tree.walk(only=holding)
-    return tuple(path for path in found if path and path[-1][0] == "@" and tree.attribute(path).type == kind)
+def _first(tree: SchemaTree, kind: AttributeType) -> tuple[Path, ...]:
+    """The attributes of a kind, as far as there are no more than may be looked for, and one."""
+    return tuple(islice(_attributes(tree, kind), MOST_IDENTIFIERS + 1))
 
 
-def _types_with(graph: SchemaGraph, kind: AttributeType) -> frozenset[str]:
+def _attributes(tree: SchemaTree, kind: AttributeType) -> Iterator[Path]:
+    """The attributes of a kind, one after the other; nothing is unfolded that has none below it."""
+    holding = _types_with(SameGraph(tree.graph), kind)
+    if tree.graph.root in holding:
+        found = tree.walk(only=holding)
+        yield from (path for path in found if path and path[-1][0] == "@" and tree.attribute(path).type == kind)
+
+
+@lru_cache(maxsize=32)
+def _types_with(same: SameGraph, kind: AttributeType) -> frozenset[str]:
     """The element types that have an attribute of a kind, or can contain one that has."""
+    graph = same.graph
     above = _types_above(graph)
     found = {key for key in above if any(attribute.type == kind for attribute in graph.elements[key].attributes)}
     waiting = list(found)

@@ -15,7 +15,7 @@ from typing import Final
 from heptox.errors import Fault, Position, SchemaError, near_names
 from heptox.schema.content import ContentState, first_state, lost_state
 from heptox.schema.merging import by_name
-from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
+from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SameGraph, SchemaGraph
 from heptox.xml import NAME, NAME_TOKEN, Document, Readable, XmlElement, XmlReader, line_of, tags_of
 
 MAXIMUM_FAULTS: Final = 20
@@ -204,21 +204,8 @@ class _Type:
 _REFERRING: Final = (AttributeType.IDREF, AttributeType.IDREFS, AttributeType.ENTITY, AttributeType.ENTITIES)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _SameGraph:
-    """A graph that is equal to itself alone: what is made of it is kept, and to compare graphs takes longer."""
-
-    graph: SchemaGraph
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SameGraph) and other.graph is self.graph
-
-    def __hash__(self) -> int:
-        return id(self.graph)
-
-
 @lru_cache(maxsize=32)
-def _types(same: _SameGraph) -> Mapping[str, _Type]:
+def _types(same: SameGraph) -> Mapping[str, _Type]:
     """The element types by their names; that of the document itself, which has the root for a child, by none."""
     graph = by_name(same.graph)
     document = Element("", (Child(graph.root, Cardinality.ONE),), content=Particle("name", Cardinality.ONE, graph.root))
@@ -254,7 +241,7 @@ class Validator:
         self._prefixes = graph.prefixes
         self._position = position
         self._most = most
-        self._types = _types(_SameGraph(graph))
+        self._types = _types(SameGraph(graph))
         self._open = [self._types[""].first]
         self._identifiers: set[str] = set()
         self._references: dict[str, Fault] = {}

@@ -10,7 +10,7 @@ from typing import Final
 
 from heptox.errors import Fault, Position
 from heptox.mapping import Mapping
-from heptox.schema import TEXT, AttributeType, Path, SchemaTree, id_paths
+from heptox.schema import TEXT, AttributeType, Path, SchemaTree, is_identifier
 from heptox.xml import Document, XmlElement, line_of
 
 MOST_REPORTED: Final = 10
@@ -37,7 +37,7 @@ class _Leaf:
 
 def declared_keys(mapping: Mapping) -> tuple[Path, ...]:
     """The keys of source documents that the mapping declares and validity does not guarantee."""
-    return tuple(sorted(mapping.source_keys - set(id_paths(mapping.source))))
+    return tuple(sorted(key for key in mapping.source_keys if not is_identifier(mapping.source, key)))
 
 
 def broken_declarations(mapping: Mapping, document: Document) -> tuple[Fault, ...]:

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from random import Random
 from typing import Final
 
 from heptox.errors import Fault, HeptoxError, TranslationError
 from heptox.grammar import Expression, parse_query, print_query
 from heptox.mapping import Mapping, Rule
-from heptox.pattern import TAG, Term
+from heptox.pattern import TAG, NoNode, Term
 from heptox.schema import (
     SAMPLE_VALUES,
     AttributeType,
     LeafValues,
     Path,
     SchemaTree,
-    id_paths,
+    is_identifier,
     random_document,
     validity_faults,
 )
 from heptox.translate import with_wholes
 from heptox.verification.assumptions import declared_keys, obey_keys
 from heptox.verification.documents import Instance, instance_of
+from heptox.verification.nodes import every_node
 from heptox.verification.random_queries import Vocabulary, random_path, random_query
 from heptox.xml import Document, parse_document
 
@@ -64,6 +64,7 @@ class CaseMaker:
     conflicts: dict[Path, int] = field(default_factory=dict)
     whole: Mapping = field(init=False)
     offered: LeafValues = field(init=False)
+    only: _SpokenOf | None = field(init=False)
     pairs: list[tuple[Path, Path]] = field(init=False)
     given_values: list[str] = field(init=False)
 
@@ -72,6 +73,7 @@ class CaseMaker:
         self.pairs = list(dict.fromkeys(self.mapping.carried()))
         breakable: LeafValues = dict.fromkeys(declared_keys(self.mapping), ("1", "2")) if self.any_valid else {}
         self.offered = {**_offered(self.mapping), **breakable}
+        self.only = _SpokenOf.by(self.mapping) if len(self.mapping.source.graph.elements) > MOST_TYPES else None
         self.given_values = list(dict.fromkeys(value for document in self.given for value in _values(document)))
 
     @property
@@ -86,14 +88,17 @@ class CaseMaker:
         Raises :class:`TranslationError` (HX5013) where no document can be made.
         """
         numbers = random.random() < 0.25
-        instances = tuple(self._instances(random, numbers))
+        instances = tuple(self.instances(random, numbers))
         vocabulary = self._vocabulary(instances, numbers, random)
         queries = map(as_read, (random_query(random, vocabulary), random_path(random, vocabulary)))
         return Case(tuple(query for query in queries if query is not None), instances)
 
     # -- documents -----------------------------------------------------------------------------------------------
 
-    def _instances(self, random: Random, numbers: bool) -> Iterator[Instance]:
+    def instances(self, random: Random, numbers: bool) -> Iterator[Instance]:
+        """Some documents with their images, of which ``numbers`` or other values are the values; raises as
+        :meth:`case`.
+        """
         pool = NUMBERS if numbers else SAMPLE_VALUES
         made = left_out = 0
         for trial in range(_TRIALS):
@@ -115,12 +120,20 @@ class CaseMaker:
 
     def _document(self, random: Random, pool: Sequence[str], *, smaller: bool) -> Document:
         graph = self.mapping.source.graph
-        repeats, elements = random.randint(1, 3), random.choice((30, 60)) * max(1, len(graph.elements) // 15)
+        size = max(1, len(graph.elements if self.only is None else self.only.paths) // 15)
+        repeats, elements = random.randint(1, 3), random.choice((30, 60)) * size
         if smaller:
             repeats, elements = 1, 10  # what many nodes break, few may obey
         try:
             text = random_document(
-                graph, random, repeats=repeats, elements=elements, depth=8, values=self.offered, pool=pool
+                graph,
+                random,
+                repeats=repeats,
+                elements=elements,
+                depth=8 if self.only is None else max(8, self.only.depth + 1),
+                values=self.offered,
+                pool=pool,
+                only=self.only,
             )
         except ValueError as error:
             raise TranslationError(Fault("HX5013", str(error))) from None
@@ -153,19 +166,64 @@ class CaseMaker:
 def _offered(mapping: Mapping) -> LeafValues:
     """Values for leaves that rules test or make tags of, so that joins join and tags are members now and then."""
     found: dict[Path, list[str]] = {}
-    identifiers = set(id_paths(mapping.source))
     for rule in mapping.rules:
         for term, _, value in rule.tests():
             found.setdefault(rule.path(term), []).extend((value, value, "a"))
         for left, right in _joined(rule):
             ends = {rule.path(left), rule.path(right)}
-            for end in ends - identifiers:
+            for end in ends:
                 found.setdefault(end, []).extend(("p1", "p2", "p3"))
         for head in rule.head:
             tag, box = head.term((TAG,)), mapping.target.box(head.node)
             if tag is not None and box is not None and tag.path != (TAG,):
                 found.setdefault(rule.path(tag), []).extend((*box.values, *box.values, "a", "b c", "", box.values[0]))
-    return {path: values for path, values in found.items() if not _is_tag(path) and path not in identifiers}
+    return {
+        path: values for path, values in found.items() if not _is_tag(path) and not is_identifier(mapping.source, path)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _SpokenOf:
+    """The paths of documents of the source that rules speak of, those above them, and what is in what they copy."""
+
+    paths: frozenset[Path]
+    copied: frozenset[Path]
+
+    @classmethod
+    def by(cls, mapping: Mapping) -> _SpokenOf:
+        tree = mapping.source
+        nodes = {variable.node for rule in mapping.rules for variable in rule.variables}
+        nodes |= {rule.path(term) for rule in mapping.rules for term in rule.terms()}
+        nodes |= {end for one in mapping.source_references for end in (one.source, one.target)}
+        absent = (one for rule in mapping.rules for one in rule.conditions if isinstance(one, NoNode))
+        nodes |= {(*one.node, *path) for one in absent for path in ((), *(test[0] for test in one.tests))}
+        copied = {
+            rule.path(term)
+            for rule in mapping.rules
+            for head in rule.head
+            for leaf, term in head.leaves
+            if leaf in head.copied
+        }
+        paths = {path[:length] for node in nodes for path in _written(tree, node) for length in range(len(path) + 1)}
+        return cls(frozenset(paths), frozenset(path for node in copied for path in _written(tree, node)))
+
+    def __contains__(self, path: object) -> bool:
+        return path in self.paths or (
+            isinstance(path, tuple) and any(path[:length] in self.copied for length in range(len(path)))
+        )
+
+    @property
+    def depth(self) -> int:
+        return max(map(len, self.paths), default=0)
+
+
+def _written(tree: SchemaTree, node: Path) -> list[Path]:
+    """The paths in documents that lead to a node: a box stands for its members."""
+    found: list[Path] = [()]
+    for length, step in enumerate(node, 1):
+        box = tree.box(node[:length])
+        found = [(*above, name) for above in found for name in (box.members if box else (step,))]
+    return found
 
 
 def _joined(rule: Rule) -> Iterator[tuple[Term, Term]]:
@@ -187,8 +245,8 @@ def _values(document: Document) -> Iterator[str]:
         yield from map(str, element.attrib.values())
 
 
-MOST_LOOKED_AT: Final = 10_000
-"""How many nodes of a schema are looked at to see which names stand for numbers."""
+MOST_TYPES: Final = 200
+"""Of a schema with more element types, random documents have only what rules speak of, and what must be there."""
 
 
 def _is_free(tree: SchemaTree, path: Path) -> bool:
@@ -202,8 +260,8 @@ def _is_free(tree: SchemaTree, path: Path) -> bool:
 def _surely(tree: SchemaTree, numeric: frozenset[Path]) -> frozenset[Path]:
     """The leaves whose name stands for numbers wherever it stands: a step may reach any of that name. None of a tree
     that is too large to be looked through."""
-    paths = list(islice(tree.walk(), MOST_LOOKED_AT))
-    if len(paths) == MOST_LOOKED_AT:
+    paths = every_node(tree)
+    if paths is None:
         return frozenset()
     others = {path[-1] for path in paths if path and tree.is_leaf(path) and path not in numeric}
     return frozenset(path for path in numeric if path[-1] not in others)

@@ -20,6 +20,7 @@ from heptox.pattern import NODE, TAG, Term
 from heptox.schema import TEXT, Path, SchemaTree, idref_paths
 from heptox.verification.cases import CaseMaker
 from heptox.verification.laws import Law, served
+from heptox.verification.nodes import every_node
 from heptox.verification.round_trips import (
     all_leaves,
     arrows_for,
@@ -90,7 +91,8 @@ def random_documents(mapping: Mapping, law: Law, cases: int = 3) -> list[Documen
     """A few random documents of the side that answers; none where none can be made."""
     try:
         maker = CaseMaker(law.read(mapping))
-        return [one.document for seed in range(cases) for one in maker.case(Random(f"{law} {seed}")).instances]
+        randoms = [Random(f"{law} {seed}") for seed in range(cases)]
+        return [one.document for random in randoms for one in maker.instances(random, random.random() < 0.25)]
     except HeptoxError:
         return []
 
@@ -159,7 +161,7 @@ class _DirectionRemarks:
         tree = self.read.source
         known = {reference.source for reference in self.read.source_references}
         used = {variable.node for rule in self.read.rules for variable in rule.variables}
-        unknown = [leaf for leaf in idref_paths(tree) if leaf not in known and tree.stop(leaf) in used]
+        unknown = [leaf for leaf in idref_paths(tree, used) if leaf not in known and tree.stop(leaf) in used]
         if unknown:
             line = next((line for leaf in unknown if (line := self._reference(leaf)) is not None), None)
             text = f"nothing says which keys these refer to, and no rule follows them: {_named(tree, unknown)}"
@@ -368,7 +370,11 @@ class _DirectionRemarks:
         if without:
             what = "no arrow" if self.examined else "no rule"
             text = f"{_count(without)} of the {self.law.answers} {_do(without)} not come back, having {what}"
-            yield self.remark(f"{text}: {_named(self.read.source, without)}", self._proposal(without))
+            names = _named(self.read.source, without)
+            if every_node(self.read.source) is None:  # what stands below others, and its number, is not said
+                names = f"right below nodes that the mapping speaks of, {names}; and all below other nodes"
+                text = f"leaves of the {self.law.answers} do not come back, having {what}"
+            yield self.remark(f"{text}: {names}", self._proposal(without))
         single = [leaf for leaf in lost if arrows[leaf] and "both" not in arrows[leaf]]
         if single:
             text = f"{_count(single)} of the {self.law.answers} {_do(single)} not come back, read in one direction only"

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from heptox.errors import HeptoxError, SchemaError
+from heptox.errors import HeptoxError
 from heptox.mapping import ArrowsText, Examination, Mapping, exchange, path_text
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Path, SchemaTree, idref_paths, validity_faults
@@ -20,6 +21,7 @@ from heptox.verification.assumptions import broken_keys
 from heptox.verification.documents import Instance, instance_of
 from heptox.verification.items import expanded
 from heptox.verification.laws import Law, served
+from heptox.verification.nodes import every_node
 from heptox.verification.shrinking import smaller_documents
 from heptox.xml import Document, XmlElement, split_name, write_document
 
@@ -86,11 +88,11 @@ def all_leaves(mapping: Mapping) -> Leaves:
 
 def _looked_at(mapping: Mapping) -> list[Path]:
     tree = mapping.source
-    try:
-        return list(tree.walk())
-    except SchemaError:
+    nodes = every_node(tree)
+    if nodes is None:
         named = {source[:length] for source, _ in mapping.carried() for length in range(len(source))}
         return [child for path in sorted(named) if path in tree for child in tree.children(path)]
+    return nodes
 
 
 def back_again(mapping: Mapping, instance: Instance) -> Document:
@@ -283,7 +285,8 @@ def reference_lines(mapping: Mapping) -> Iterator[str]:
     """References that could be declared for the ``IDREF`` attributes whose keys are not known."""
     for side, read in (("source", mapping), ("target", mapping.mirrored())):
         known = {reference.source for reference in read.source_references}
-        for leaf in idref_paths(read.source):
+        nodes = [variable.node for rule in read.rules for variable in rule.variables]
+        for leaf in idref_paths(read.source, nodes):
             if leaf not in known:
                 for key in sorted(read.source_keys, key=lambda key: -likeness(leaf, key)):
                     yield f"{side} reference {path_text(read.source, leaf)} -> {path_text(read.source, key)}"
@@ -308,17 +311,21 @@ def ends_for(examined: Examination, law: Law, leaf: Path) -> Iterator[tuple[Path
     free = [
         (*there, *own)
         for there in stops
-        for own in mapping.target.own_leaves(there)
+        for own in islice(mapping.target.nearest_leaves(there), MOST_COMPARED)
         if (*there, *own) not in taken and own
     ]
+<<<<<<< HEAD
     if len(free) > MOST_COMPARED:  # by the first letters, then: a large schema has as many as tens of thousands
         own = _beginning(leaf)
         free = [end for end in free if _beginning(end) == own][:MOST_COMPARED]
+=======
+>>>>>>> 47267e594420ecb2dfbbebd159448bc877f28392
     for end in sorted(free, key=lambda end: -likeness(leaf, end)):
         yield (leaf, end) if law is Law.ALONG else (end, leaf)
 
 
 MOST_COMPARED: Final = 500
+<<<<<<< HEAD
 """How many leaves are compared with another by their names."""
 _FIRST: Final = 3
 
@@ -327,6 +334,9 @@ def _beginning(path: Path) -> str:
     """The first letters of the local name of a node, of a text that of its element."""
     step = path[-2] if path[-1] == TEXT and len(path) > 1 else path[-1]
     return split_name(step.removeprefix("@"))[1][:_FIRST].lower()
+=======
+"""How many leaves of a stop node are compared with another by their names: those that stand nearest to it."""
+>>>>>>> 47267e594420ecb2dfbbebd159448bc877f28392
 
 
 def likeness(one: Path, other: Path) -> float:
@@ -334,4 +344,9 @@ def likeness(one: Path, other: Path) -> float:
     first, second = (
         "/".join(split_name(step.removeprefix("@"))[1] for step in path[-2:]).lower() for path in (one, other)
     )
+    return _likeness(first, second)
+
+
+@lru_cache(maxsize=10_000)
+def _likeness(first: str, second: str) -> float:
     return float(SequenceMatcher(None, first, second).ratio())

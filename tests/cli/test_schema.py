@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.running import HOSPITAL, heptox_ended
 
 
@@ -231,13 +233,18 @@ book
     assert "svg:svg" in groups and "{http" not in groups.replace("Q{http", "")
 
 
-def test_a_tree_that_is_too_large_to_be_unfolded_is_shown_to_a_depth(tmp_path: Path) -> None:
+def test_a_tree_that_is_too_large_to_be_unfolded_is_shown_to_a_depth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heptox.cli.schema.MOST_SHOWN", 30)
     path = tmp_path / "deep.dtd"
     wide = "".join(f"<!ELEMENT e{n} (x{n}, y{n}, z{n})>" for n in range(20))
     joints = "".join(f"<!ELEMENT {x}{n} (e{n + 1})>" for n in range(20) for x in "xyz")
     path.write_text(f"{wide}{joints}<!ELEMENT e20 EMPTY><!ATTLIST e20 i ID #IMPLIED r IDREF #IMPLIED>")
     ended = heptox_ended("schema", "show", path)
-    assert (ended.code, ended.out) == (1, "") and "--depth N" in ended.err
+    assert ended.code == 0 and "over 30 nodes: this is what --depth 4 shows of it" in ended.err
+    assert ended.out == heptox_ended("schema", "show", path, "--depth", "4").out
+    assert ended.out == heptox_ended("schema", "show", path, "--depth", "7").out
     shown = heptox_ended("schema", "show", path, "--depth", "1")
     assert shown.out == "e0\n  x0  more below\n  y0  more below\n  z0  more below\n"
     assert (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path as FilePath
 
+import pytest
+
 from heptox.schema import Box, SchemaTree, id_paths, idref_paths, inferred_references, parse_dtd, read_dtd
 from tests.support.shared import DATA
 
@@ -71,3 +73,15 @@ def test_real_schemas() -> None:
     assert inferred_references(mondial) == ()
     auction = SchemaTree(read_dtd(DATA / "xmark" / "auction.dtd", "site"))
     assert len(id_paths(auction)) == 9
+
+
+def test_of_very_many_identifiers_those_of_nodes_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heptox.schema.references.MOST_IDENTIFIERS", 3)
+    dtd = "<!ELEMENT a (b*, c*)> <!ELEMENT b (c*)> <!ELEMENT c (b*)>" + "".join(
+        f"<!ATTLIST {name} k ID #REQUIRED r IDREF #IMPLIED>" for name in "abc"
+    )
+    tree = SchemaTree(parse_dtd(dtd))
+    assert id_paths(tree) == ()
+    assert id_paths(tree, [("b", "c", "@r")]) == (("@k",), ("b", "@k"), ("b", "c", "@k"))
+    assert idref_paths(tree, [("b",)]) == (("@r",), ("b", "@r"))
+    assert inferred_references(tree) == ()

@@ -6,9 +6,11 @@ only where these are alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Final
 
 from heptox.pattern import TAG
@@ -49,13 +51,38 @@ class Type:
     children: dict[int, bool] = field(default_factory=dict)
 
 
+MOST_WALKED: Final = 50_000
+"""Nodes of a tree that is looked at whole, at most."""
+NEAREST: Final = 300
+"""Elements of a larger tree that are looked at: those that stand nearest to the root."""
+
+
+def _looked_at(tree: SchemaTree, drawn: Iterable[Path]) -> Iterable[Path]:
+    nodes = list(islice(tree.walk(), MOST_WALKED + 1))
+    if len(nodes) <= MOST_WALKED:
+        return nodes
+    above = {path[:length] for path in drawn for length in range(len(path) + 1)}
+    inner = (path for path in sorted(above) if path in tree and tree.is_element(path))
+    return dict.fromkeys((*islice(_nearest(tree), NEAREST), *inner))
+
+
+def _nearest(tree: SchemaTree) -> Iterator[Path]:
+    """The elements of a tree, those first that stand nearest to the root."""
+    waiting: deque[Path] = deque([()])
+    while waiting:
+        path = waiting.popleft()
+        yield path
+        if not tree.is_cyclic(path):
+            waiting.extend(child for child in tree.children(path) if tree.is_element(child))
+
+
 class Outline:
     """The types of a schema tree and their entries, numbered in the order in which the tree has them.
 
     A box, and what is above it, is distinguished from elements of the same type elsewhere.
     """
 
-    def __init__(self, tree: SchemaTree) -> None:
+    def __init__(self, tree: SchemaTree, drawn: Iterable[Path] = ()) -> None:
         self.tree = tree
         self.types: list[Type] = []
         self.entries: list[Entry] = []
@@ -63,7 +90,7 @@ class Outline:
         self._numbers: dict[str | Path, int] = {}
         self._special = frozenset(box.path[:length] for box in tree.boxes for length in range(len(box.path) + 1))
         self._known: dict[tuple[int, str], int] = {}
-        for path in tree.walk():
+        for path in _looked_at(tree, drawn):
             if not tree.is_leaf(path):
                 self._add(path)
         for number in range(len(self.types)):
@@ -73,9 +100,9 @@ class Outline:
         return path if path in self._special else self.tree.element(path).name
 
     def type_at(self, path: Path) -> int:
-        """The number of the type at a path of an inner node."""
+        """The number of the type at a path of an inner node; -1 where it is none of those that are looked at."""
         if path not in self._at:
-            self._at[path] = self._numbers[self._key(path)]
+            self._at[path] = self._numbers.get(self._key(path), -1)
         return self._at[path]
 
     def way(self, path: Path) -> tuple[int, ...]:

@@ -40,7 +40,7 @@ def suggest(
     the groups of leaves are connected (HX4016, HX4017), and whether a box has an arrow for its tags (HX4008, HX4020),
     is not looked at.
 
-    Raises :class:`SchemaError` (HX2012) for a schema whose tree is too large to be walked.
+    Of a schema with a large tree, the nodes nearest to the root are looked at, and those that arrows are drawn at.
 
     >>> from heptox.schema import parse_dtd
     >>> dtd = "<!ELEMENT {0} ({1}*)> <!ELEMENT {1} ({2}, city)> <!ELEMENT {2} (#PCDATA)> <!ELEMENT city (#PCDATA)>"
@@ -52,8 +52,8 @@ def suggest(
     member/telephone -> client/phone
     """
     trees = source, target
-    outlines = Outline(source), Outline(target)
     known = tuple(dict.fromkeys(_known(source, target, drawn)))
+    outlines = Outline(source, (one for one, _ in known)), Outline(target, (other for _, other in known))
     entries = frozenset(_entries(outlines, known))
     samples = Samples(sample(outlines[0], source_documents), sample(outlines[1], target_documents))
     comparison = Comparison(*outlines, samples, entries)

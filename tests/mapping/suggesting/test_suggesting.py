@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -282,3 +283,14 @@ def test_only_suggesting_loads_the_library_of_names() -> None:
     program = "import sys, heptox.mapping; assert 'rapidfuzz' not in sys.modules; heptox.mapping.suggest; " \
               "assert 'rapidfuzz' in sys.modules"  # fmt: skip
     subprocess.run([sys.executable, "-c", program], check=True, timeout=180)
+
+
+def test_of_a_large_schema_what_stands_near_the_root_or_arrows_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heptox.mapping.suggesting.outline.MOST_WALKED", 10)
+    monkeypatch.setattr("heptox.mapping.suggesting.outline.NEAREST", 3)
+    names = [f"e{n}" for n in range(12)]
+    dtd = "".join(f"<!ELEMENT {one} (name, {other}*)>" for one, other in pairwise(names))
+    sides = [tree(f"{dtd}<!ELEMENT e11 EMPTY><!ELEMENT name (#PCDATA)>") for _ in range(2)]
+    assert {len(each.source) for each in suggest(*sides)} == {1, 2}
+    far = ("e1", "e2", "e3", "e4", "e5", "name")
+    assert {len(each.source) for each in suggest(*sides, drawn=[(far, far)])} == {1, 2, 3, 4, 5}

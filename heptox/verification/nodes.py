@@ -1,0 +1,19 @@
+"""The nodes of a schema tree that can be looked at one by one."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import islice
+from typing import Final
+
+from heptox.schema import Path, SchemaTree
+
+MOST_LOOKED_AT: Final = 2_000
+"""How many nodes of a schema are looked at one by one."""
+
+
+@lru_cache(maxsize=4)
+def every_node(tree: SchemaTree) -> list[Path] | None:
+    """All nodes of a schema tree, ``None`` where there are too many to look at each."""
+    nodes = list(islice(tree.walk(), MOST_LOOKED_AT + 1))
+    return nodes if len(nodes) <= MOST_LOOKED_AT else None

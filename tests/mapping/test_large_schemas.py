@@ -1,0 +1,71 @@
+"""What is done with a mapping follows the arrows that are drawn, not the size of the schemas."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from heptox.mapping import ArrowsText, exchange
+from heptox.schema import Path, SchemaGraph, SchemaTree, read_schema
+from heptox.verification import Law, random_documents, remarks
+from heptox.xml import parse_document
+from tests.support.invoices import INVOICES
+from tests.support.shared import DATA
+
+_FILES = {
+    "UBL-Invoice-2.1.xsd": DATA / "invoices" / "ubl" / "maindoc",
+    "CrossIndustryInvoice_100pD16B.xsd": DATA / "invoices" / "cii" / "data" / "standard",
+}
+_RAM = "{urn:un:unece:uncefact:data:standard:ReusableAggregateBusinessInformationEntity:100}"
+
+
+@cache
+def _read(file: str, root: str | None) -> SchemaGraph:
+    return read_schema(_FILES[file] / file, root)
+
+
+@cache
+def _invoices() -> ArrowsText:
+    text = (INVOICES / "ubl-cii.arrows").read_text(encoding="utf-8")
+    return ArrowsText(text, _read, "ubl-cii.arrows")
+
+
+@pytest.fixture
+def unfolded(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The nodes whose children are looked at."""
+    found: list[Path] = []
+    children = SchemaTree._unfolded
+
+    def counted(tree: SchemaTree, path: Path) -> tuple[Path, ...]:
+        found.append(path)
+        return children(tree, path)
+
+    monkeypatch.setattr(SchemaTree, "_unfolded", counted)
+    return found
+
+
+def test_forty_arrows_are_checked_without_unfolding_the_schemas(unfolded: list[Path]) -> None:
+    arrows = _invoices()
+    examined = arrows.examined()
+    assert examined.sound is not None and not examined.faults
+    assert len(examined.correspondences) == 40
+    assert len(unfolded) < 500
+    sides = {law: random_documents(examined.sound, law) for law in Law}
+    assert all(len(documents) == 9 for documents in sides.values())
+    found = remarks(examined.sound, arrows, sides[Law.ALONG], sides[Law.AGAINST], are_random=True)
+    assert any(one.text.startswith("leaves of the source do not come back, having no arrow: right") for one in found)
+    assert len(unfolded) < 10_000
+
+
+def test_a_real_invoice_becomes_one_in_the_other_syntax() -> None:
+    mapping = _invoices().examined().sound
+    assert mapping is not None
+    ubl, cii = (
+        parse_document((DATA / "invoices" / "pairs" / f"01.01a-INVOICE_{name}.xml").read_text(encoding="utf-8"))
+        for name in ("ubl", "uncefact")
+    )
+    image = exchange(mapping, ubl)
+    for name in ("BilledQuantity", "GrandTotalAmount", "DuePayableAmount", "IBANID", "PersonName"):
+        values = [{(element.text or "").strip() for element in one.root.iter(_RAM + name)} for one in (image, cii)]
+        assert values[0] == values[1], name
