@@ -314,29 +314,12 @@ def ends_for(examined: Examination, law: Law, leaf: Path) -> Iterator[tuple[Path
         for own in islice(mapping.target.nearest_leaves(there), MOST_COMPARED)
         if (*there, *own) not in taken and own
     ]
-<<<<<<< HEAD
-    if len(free) > MOST_COMPARED:  # by the first letters, then: a large schema has as many as tens of thousands
-        own = _beginning(leaf)
-        free = [end for end in free if _beginning(end) == own][:MOST_COMPARED]
-=======
->>>>>>> 47267e594420ecb2dfbbebd159448bc877f28392
     for end in sorted(free, key=lambda end: -likeness(leaf, end)):
         yield (leaf, end) if law is Law.ALONG else (end, leaf)
 
 
 MOST_COMPARED: Final = 500
-<<<<<<< HEAD
-"""How many leaves are compared with another by their names."""
-_FIRST: Final = 3
-
-
-def _beginning(path: Path) -> str:
-    """The first letters of the local name of a node, of a text that of its element."""
-    step = path[-2] if path[-1] == TEXT and len(path) > 1 else path[-1]
-    return split_name(step.removeprefix("@"))[1][:_FIRST].lower()
-=======
 """How many leaves of a stop node are compared with another by their names: those that stand nearest to it."""
->>>>>>> 47267e594420ecb2dfbbebd159448bc877f28392
 
 
 def likeness(one: Path, other: Path) -> float:

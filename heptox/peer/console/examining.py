@@ -41,13 +41,8 @@ from heptox.peer.console.mapping_shapes import (
     ValueModel,
 )
 from heptox.peer.console.samples import made_sample, read_sample
-<<<<<<< HEAD
 from heptox.peer.console.schemas import drawn_prefixes, parsed_schema
-from heptox.schema import TEXT, Path, SchemaGraph, SchemaTree, id_paths
-=======
-from heptox.peer.console.schemas import parsed_schema
-from heptox.schema import TEXT, Path, SchemaGraph, is_identifier
->>>>>>> 47267e594420ecb2dfbbebd159448bc877f28392
+from heptox.schema import TEXT, Path, SchemaGraph, SchemaTree, is_identifier
 from heptox.verification import remarks
 from heptox.xml import Prefixes, XmlElement
 
@@ -160,11 +155,7 @@ def _side(examined: Examination, name: Side, names: DrawnNames) -> SideModel | N
         root=side.tree.root,
         prefixes=side.tree.graph.prefixes.namespaces,
         boxes=boxes,
-<<<<<<< HEAD
-        keys=[names.steps(side, key) for key in sorted(side.keys.difference(id_paths(side.tree)))],
-=======
-        keys=[list(key) for key in sorted(side.keys) if not is_identifier(side.tree, key)],
->>>>>>> 47267e594420ecb2dfbbebd159448bc877f28392
+        keys=[names.steps(side, key) for key in sorted(side.keys) if not is_identifier(side.tree, key)],
         references=[
             ReferenceModel(
                 source=names.steps(side, one.source), target=names.steps(side, one.target), inferred=one.inferred
