@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
+from heptox.schema.amending import Amendments, amend, as_declared, is_amended
 from heptox.schema.copying import SchemaCopy, copy_schema, packed_schema
 from heptox.schema.dtd import (
     document_dtd,
@@ -38,11 +39,7 @@ from heptox.schema.tree import ANYWHERE, Axis, Box, Match, Path, SchemaTree
 from heptox.schema.validation import (
     EdgeValidator,
     Validator,
-    amend,
-    amended_types,
-    as_declared,
     conform,
-    is_amended,
     other_schema_fault,
     stream_faults,
     validity_faults,
@@ -56,6 +53,7 @@ __all__ = [
     "SAMPLE_VALUES",
     "TEXT",
     "WILDCARD",
+    "Amendments",
     "Attribute",
     "AttributeType",
     "Axis",
@@ -81,7 +79,6 @@ __all__ = [
     "ValueType",
     "alike_boxes",
     "amend",
-    "amended_types",
     "as_declared",
     "axis_matches",
     "by_name",

@@ -141,7 +141,7 @@ class WideRows:
         self.form = form
         self._places = Places(form.catalogue)
         self._names = Names(self._places.types, self._places.attributes)
-        self._form = Form(form.catalogue.graph.elements, self._names, form.catalogue.names)
+        self._form = Form.of(form.catalogue, self._names)
         self._compress = zstandard.ZstdCompressor(level=_LEVEL).compress
 
     def batches(self, documents: Iterable[tuple[int, bytes | str]]) -> Iterator[pa.RecordBatch]:
@@ -406,7 +406,7 @@ def interpreted(
             if len(text) > MOST_IN_MEMORY:
                 raise StoreError(Fault("HX6008", f"the query reads over {MOST_IN_MEMORY:,} bytes of document {doc}"))
         index = DocumentIndex()
-        index.read(XmlReader(BytesIO(text), as_written=True))
+        index.read_kept(text, plans[0].names, None, None)
     except HeptoxError as error:
         return [Answer(doc, (), str(error)) for _ in plans]
     found = []

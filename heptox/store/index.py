@@ -10,6 +10,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from itertools import groupby
 from sys import intern
 from typing import Final, TypeAlias
@@ -92,6 +93,22 @@ class DocumentIndex:
         """
         with self._document():
             for _ in reader.read(self._start, self._end, self._text.append):
+                if check is not None:
+                    check()
+
+    def read_kept(self, text: bytes | bytearray, names: WrittenNames, file: str | None, check: Check | None) -> None:
+        """Add a document whose text is as a store keeps it, in which names may be none of XML; otherwise as
+        :meth:`read`."""
+        if b"<Q{" not in text and b" Q{" not in text:
+            self.read(XmlReader(BytesIO(text), file, as_written=True), check)
+            return
+        reader = XmlReader(BytesIO(names.item(text.decode()).encode()), file)
+        with self._document():
+            for _ in reader.read(
+                lambda name, attributes: self._start(names.name(name), names.attributes(attributes)),
+                self._end,
+                self._text.append,
+            ):
                 if check is not None:
                     check()
 

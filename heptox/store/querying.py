@@ -7,7 +7,6 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from io import BytesIO
 from itertools import chain
 from threading import Event, Thread
 from typing import Final
@@ -32,7 +31,6 @@ from heptox.store.sql import Statement, print_statement, subqueries
 from heptox.store.statement import Plan, planned
 from heptox.store.written_names import WrittenNames
 from heptox.store.xquery import identifying, with_identifiers
-from heptox.xml import XmlReader
 
 CHECK_SECONDS: Final = 0.05
 """How often it is asked, while a statement runs, whether anybody still wants the answer."""
@@ -279,7 +277,7 @@ class _Moment:
                     projection=needed(plan.written) if document.regular and not self.is_open else None,
                 )
                 held.enter_context(allowance.taken(index_bytes(text)))
-                index.read(XmlReader(BytesIO(text), document.name, as_written=True), check)
+                index.read_kept(text, self.store.catalogue.names, document.name, check)
                 del text
             yield from evaluate_indexed(plan.written, [index], check, allowance)
 
