@@ -14,7 +14,7 @@ from heptox.schema.dtd import (
 )
 from heptox.schema.element_types import TEXT, WILDCARD
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
-from heptox.schema.graph_text import parse_graph, write_graph
+from heptox.schema.graph_text import is_graph_text, parse_graph, write_graph
 from heptox.schema.groups import Group, alike_boxes, groups
 from heptox.schema.inference import Leaf, extend_dtd, extend_xsd, infer_dtd, infer_xsd, keys_and_references
 from heptox.schema.merging import by_name
@@ -95,6 +95,7 @@ __all__ = [
     "infer_xsd",
     "inferred_references",
     "is_amended",
+    "is_graph_text",
     "is_xsd",
     "keys_and_references",
     "only_identifier",

@@ -19,7 +19,18 @@ from heptox.schema.graph_text import is_graph_text
 from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SchemaGraph
 from heptox.schema.same_graph import SameGraph
-from heptox.xml import NAME, NAME_TOKEN, Document, Readable, XmlElement, XmlReader, line_of, tags_of
+from heptox.xml import (
+    NAME,
+    NAME_TOKEN,
+    XSI_NAMESPACE,
+    Document,
+    Readable,
+    XmlElement,
+    XmlReader,
+    expanded_name,
+    line_of,
+    tags_of,
+)
 
 MAXIMUM_FAULTS: Final = 20
 """How many faults of an invalid document are reported."""
@@ -172,6 +183,10 @@ def _edges(same: SameGraph) -> Mapping[str, Mapping[str, str]] | None:
     return {**ElementTypes(same.graph).children, "": {root.name: root.key}}
 
 
+_INSTANCE: Final = frozenset(
+    expanded_name(XSI_NAMESPACE, name) for name in ("schemaLocation", "noNamespaceSchemaLocation", "type")
+)
+"""Attributes that each element of an XSD may have."""
 _ANYTHING: Final = Element("*", open=True)
 """What stands in open content, of which an XSD says no more."""
 
@@ -313,10 +328,9 @@ class Validator:
 
     def _check_attributes(self, declared: _Type, given: Sequence[str]) -> None:
         names = given[::2]
-        is_open = self._edges is not None and declared.first.element.open
-        if not is_open and not declared.attributes.issuperset(names):
+        if not declared.attributes.issuperset(names):
             for name in names:
-                if name not in declared.attributes:
+                if name not in declared.attributes and not self._may_have(declared, name):
                     self._unknown_attribute(declared.first.element, name)
         if not declared.required.issubset(names):
             for name in sorted(declared.required.difference(names)):
@@ -329,6 +343,10 @@ class Validator:
             for attribute in declared.referring:
                 if attribute.name not in names:
                     self._check_value(attribute, attribute.default or "")
+
+    def _may_have(self, declared: _Type, name: str) -> bool:
+        """Whether an XSD allows an attribute that it does not declare."""
+        return self._edges is not None and (declared.first.element.open or name in _INSTANCE)
 
     def _unknown_attribute(self, element: Element, name: str) -> None:
         known = [self._attribute(attribute.name) for attribute in element.attributes]

@@ -19,12 +19,13 @@ from heptox.verification.random_queries import Vocabulary, random_query
 from heptox.xml import parse_document, write_document
 from tests.support.definition import making
 from tests.support.random_mappings import MOST_RULES, Problem
-from tests.support.random_schemas import RandomSchema
+from tests.support.random_schemas import NAMESPACE, RandomSchema
 
 MOST_NODES: Final = 60
 """How many nodes of a schema arrows and queries speak of; those of a recursive one never end."""
 MOST_LENGTH: Final = 4000
 """Longer documents are not asked."""
+_LOCATED: Final = f'xsi:schemaLocation="{NAMESPACE} schema.xsd"'
 VALUES: Final = ("x", "y z", "1", "-7", "true", "0", "2003-12-25", "", "x")
 
 
@@ -84,7 +85,12 @@ def random_xsd(random: Random, folder: FilePath) -> tuple[RandomSchema, SchemaGr
 def xsd_texts(random: Random, schema: RandomSchema, count: int) -> list[str]:
     """Valid documents of an XSD."""
     drawn = (schema.document(random) for _ in range(4 * count))
-    return [text for text in drawn if text is not None and len(text) <= MOST_LENGTH][:count]
+    return [_located(random, text) for text in drawn if text is not None and len(text) <= MOST_LENGTH][:count]
+
+
+def _located(random: Random, text: str) -> str:
+    """The text of a document, which says now and then where its schema is."""
+    return text if random.random() < 0.8 else text.replace("<t:root ", f"<t:root {_LOCATED} ", 1)
 
 
 def xsd_queries(random: Random, tree: SchemaTree, count: int, mapping: Mapping | None = None) -> list[str]:
