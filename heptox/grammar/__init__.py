@@ -26,7 +26,7 @@ from heptox.grammar.arrows import (
     Statement,
     parse_arrow_lines,
 )
-from heptox.grammar.asked import check_names, unknown_steps
+from heptox.grammar.asked import check_names, doubtful_names, unknown_steps
 from heptox.grammar.line_files import SchemaPath
 from heptox.grammar.lower import Lowering, lower
 from heptox.grammar.matching import step_matches
@@ -108,6 +108,7 @@ __all__ = [
     "declared_namespaces",
     "declared_prefixes",
     "decode_query",
+    "doubtful_names",
     "encode_query",
     "fault_at",
     "lower",
