@@ -16,7 +16,7 @@ from heptox import peer, store
 from heptox.cli.inputs import Bind, CatalogueFiles, Json, QueryFile, bound_values, read_query_text
 from heptox.cli.output import print_json, print_note, print_result
 from heptox.errors import GrammarError, InputError, SchemaError
-from heptox.grammar import Expression, NameTable, check_names, parse_query, syntax
+from heptox.grammar import Expression, NameTable, check_names, doubtful_names, parse_query, syntax
 from heptox.schema import (
     SchemaGraph,
     SchemaTree,
@@ -284,7 +284,10 @@ def _stated(
     with times.taken("read"):
         parsed, graphs = _checked(read, schema)
         roots = {graph.root: graph for graph in graphs}
-        check_names(expression, *map(SchemaTree, roots.values()))
+        trees = [*map(SchemaTree, roots.values())]
+        check_names(expression, *trees)
+        for note in doubtful_names(expression, *trees):
+            print_note(note)
     if len(roots) > 1 and any(syntax.collections(expression)):
         return times.items(_together(expression, parsed, "their roots differ", explain), "items")
     with times.taken("start"):

@@ -9,7 +9,7 @@ import typer
 
 from heptox.cli.inputs import Json, QueryFile, read_query_text
 from heptox.cli.output import print_json, print_note, print_result
-from heptox.grammar import NameTable, check_names, declared_namespaces, parse_query
+from heptox.grammar import NameTable, check_names, declared_namespaces, doubtful_names, parse_query
 from heptox.mapping import load_mapping
 from heptox.schema import SchemaTree
 from heptox.translate import (
@@ -64,7 +64,10 @@ def translate(
     path = _path(files, _directions(to), [query, file])
     text, source = read_query_text(query, file)
     expression = parse_query(text, source, names=NameTable.of(path[0].start))
-    check_names(expression, SchemaTree(path[0].start), path[0].start_tree)
+    trees = SchemaTree(path[0].start), path[0].start_tree
+    check_names(expression, *trees)
+    for note in doubtful_names(expression, *trees):
+        print_note(note)
     translated = translate_path(path, expression, prefixes=Prefixes.of(declared_namespaces(text)[0]))
     explanations = [explain_hop(hop) if explain else None for hop in translated.hops]
     if json:

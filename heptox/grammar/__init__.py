@@ -26,7 +26,11 @@ from heptox.grammar.arrows import (
     Statement as Statement,
     parse_arrow_lines as parse_arrow_lines,
 )
-from heptox.grammar.asked import check_names as check_names, unknown_steps as unknown_steps
+from heptox.grammar.asked import (
+    check_names as check_names,
+    doubtful_names as doubtful_names,
+    unknown_steps as unknown_steps,
+)
 from heptox.grammar.line_files import SchemaPath as SchemaPath
 from heptox.grammar.lower import Lowering as Lowering, lower as lower
 from heptox.grammar.matching import step_matches as step_matches

@@ -5,7 +5,7 @@ from __future__ import annotations
 from heptox.errors import Fault, GrammarError, SchemaError
 from heptox.grammar import query as syntax
 from heptox.grammar.lower import lower
-from heptox.grammar.spelling import undeclared
+from heptox.grammar.spelling import doubtful, undeclared
 from heptox.schema import SchemaTree
 
 
@@ -37,6 +37,13 @@ def check_names(expression: syntax.Expression, *trees: SchemaTree) -> None:
     """
     if faults := unknown_steps(expression, *trees):
         raise GrammarError(faults)
+
+
+def doubtful_names(expression: syntax.Expression, *trees: SchemaTree) -> tuple[str, ...]:
+    """A note on each step of a query that was probably meant otherwise, though it may stand in open content: one that
+    is doubtful in all of several trees."""
+    first, *others = (dict.fromkeys(doubtful(expression, tree)) for tree in trees)
+    return tuple(note for note in first if all(note in there for there in others))
 
 
 def _unknown(expression: syntax.Expression, tree: SchemaTree) -> list[Fault]:

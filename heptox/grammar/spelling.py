@@ -63,10 +63,33 @@ def undeclared(expression: syntax.Expression, tree: SchemaTree) -> Iterator[Faul
     """A fault (HX3041) for each step of a query, in the fragment or outside it, of whose names none is declared.
 
     Where there are boxes, a name that is not declared may be a tag in one: so it is, unless it is near a declared one.
-    Where there is open content, any name may stand there.
+    Where there is open content, any name may stand there: :func:`doubtful` tells of those.
     """
     if tree.may_hold_anything(None, deep=True):
         return
+    for node in _undeclared_steps(expression, tree):
+        message = f"{nothing_for(node, tree.graph.prefixes)} anywhere in the schema"
+        yield Fault("HX3041", message, node.position, hint=_meant_anywhere(tree, node) or _there(tree, None))
+
+
+def doubtful(expression: syntax.Expression, tree: SchemaTree) -> Iterator[str]:
+    """A note on each step of a query whose names stand in open content at most, though others were probably meant.
+
+    >>> from heptox.grammar import parse_query
+    >>> from heptox.schema import parse_dtd
+    >>> tree = SchemaTree(parse_dtd("<!ELEMENT a (name, b)> <!ELEMENT name (#PCDATA)> <!ELEMENT b ANY>", "a"))
+    >>> print(*doubtful(parse_query("//nmae"), tree))
+    <text>:1:3: no node nmae but what may stand in open content (did you mean /a/name?)
+    """
+    if not tree.may_hold_anything(None, deep=True):
+        return
+    for node in _undeclared_steps(expression, tree):
+        if hint := _meant_anywhere(tree, node):
+            place = f"{node.position}: " if node.position else ""
+            yield f"{place}{nothing_for(node, tree.graph.prefixes)} but what may stand in open content ({hint})"
+
+
+def _undeclared_steps(expression: syntax.Expression, tree: SchemaTree) -> Iterator[syntax.Step]:
     attributes = set(_attributes(tree.graph))
     for node in syntax.nodes(expression):
         if not isinstance(node, syntax.Step) or node.names[0] in _TESTS:
@@ -76,8 +99,7 @@ def undeclared(expression: syntax.Expression, tree: SchemaTree) -> Iterator[Faul
             continue
         if not is_attribute and all(may_be_tag(name, tree) for name in node.names):
             continue
-        message = f"{nothing_for(node, tree.graph.prefixes)} anywhere in the schema"
-        yield Fault("HX3041", message, node.position, hint=_meant_anywhere(tree, node) or _there(tree, None))
+        yield node
 
 
 def nothing_for(step: syntax.Step, prefixes: Prefixes = NO_PREFIXES) -> str:

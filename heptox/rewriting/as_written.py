@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from heptox.checks import Check, no_check
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, PatternNode, Text, TreePattern, ValueTest, holds
 from heptox.rewriting.query_patterns import MOST_PATTERNS
-from heptox.schema import Attribute, AttributeType, SchemaGraph, by_name, is_amended, tokens
+from heptox.schema import Attribute, AttributeType, SchemaGraph, is_amended, tokens
 
 _Tests: TypeAlias = tuple[ValueTest, ...]
 _Weaken: TypeAlias = Callable[[ValueTest], tuple[_Tests, ...]]
@@ -54,14 +54,14 @@ class _Writing:
     """
 
     def __init__(self, schema: SchemaGraph, weaken: _Weaken, check: Check) -> None:
-        schema = by_name(schema)
-        self._root = schema.root
+        self._root = schema.elements[schema.root].name
         self._weaken = weaken
         self._check = check
         self._declared: Callable[[str, str], tuple[Attribute, ...]] = cache(self._find)
-        self._attributes = {
-            name: tuple(filter(is_amended, element.attributes)) for name, element in schema.elements.items()
-        }
+        self._attributes: dict[str, tuple[Attribute, ...]] = {}
+        for element in schema.elements.values():
+            known = self._attributes.get(element.name, ())
+            self._attributes[element.name] = (*known, *filter(is_amended, element.attributes))
 
     def alternatives(self, patterns: Iterable[TreePattern]) -> Iterator[TreePattern]:
         """The patterns that take the place of some."""

@@ -197,9 +197,7 @@ class _Saying:
         equal = next(
             (test.right.value for test in tests if test.operator == "=" and isinstance(test.right, Text)), None
         )
-        if equal is not None and (
-            not _all_hold(equal, tests) or (self._constraints.valid and equal not in box.members)
-        ):
+        if equal is not None and (not _all_hold(equal, tests) or (self._constraints.valid and equal not in box.values)):
             return ()
         if equal is not None:
             return self._named(variable.node, equal)
@@ -207,7 +205,7 @@ class _Saying:
         if alone and not tests:
             return (ANY_ELEMENT,)
         if self._constraints.valid:
-            return tuple(member for member in box.members if _all_hold(member, tests))
+            return tuple(tag for tag, value in zip(box.members, box.values, strict=True) if _all_hold(value, tests))
         self._exact = False
         return (ANY_ELEMENT,)
 

@@ -17,7 +17,7 @@ from heptox.rewriting.program import Program
 from heptox.rewriting.program_text import print_operator
 from heptox.rewriting.scopes import scopes
 from heptox.rewriting.working_tree import shown
-from heptox.schema import Path, amend, amended_types
+from heptox.schema import Path, amend
 from heptox.xml import (
     PIECE,
     NamedWriter,
@@ -66,7 +66,7 @@ class StreamingRewriter:
         self, program: Program, *, most_held: int = MOST_HELD, as_declared: bool = False, piece: int = PIECE
     ) -> None:
         self.program = program
-        self._amended = amended_types(program.source.graph) if as_declared else ()
+        self._as_declared = as_declared
         self._rewriter = Rewriter(program)
         self._scopes = scopes(program)
         self._outline = _outline(program.source.root, self._scopes.blocking)
@@ -97,10 +97,8 @@ class StreamingRewriter:
 
     def _rewritten(self, piece: Piece, begun: _Begun, writer: _Writer) -> tuple[bytes, _Begun]:
         """The text of a part, and what has begun by its end."""
-        if self._amended:
-            amend(
-                (each for each in piece.root.iter(*self._amended) if each not in piece.begun), self.program.source.graph
-            )
+        if self._as_declared:
+            amend(piece.root, self.program.source.graph, piece.begun)
         levels = dict(self._growing(piece))
         going_on = frozenset(element for level, element in enumerate(piece.begun) if level in begun.growing)
         written = tuple(element for level, element in enumerate(piece.begun) if level in begun.written)

@@ -8,15 +8,17 @@ whose words they are: a state for each element type, and an edge where one may s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from types import MappingProxyType
+from typing import Final
 
 from heptox.errors import DisseminationError, Fault
 from heptox.pattern import TEXT, printed_test
 from heptox.routing.content import content_of, names, productive, restricted, smallest, weight
-from heptox.schema import Element, Particle, SchemaGraph, by_name
+from heptox.schema import Element, Particle, SchemaGraph, by_name, is_graph_text
+from heptox.xml import XSI_NAMESPACE, expanded_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,12 @@ def _labels(element: ElementType) -> Iterator[str]:
         yield TEXT
 
 
+_LOCATIONS: Final = frozenset(
+    expanded_name(XSI_NAMESPACE, name) for name in ("schemaLocation", "noNamespaceSchemaLocation")
+)
+"""What the root of a document may say of the XSD that it is valid for, declared or not."""
+
+
 def advertised(schema: SchemaGraph) -> Advertisement:
     """The advertisement of who publishes documents that are valid for a schema.
 
@@ -129,10 +137,11 @@ def advertised(schema: SchemaGraph) -> Advertisement:
     if unbound := sorted(name for name in reached if schema.elements[name].open):
         message = f"anything may stand in {printed_test(unbound[0])}, so documents may have whatever is asked for"
         raise DisseminationError(Fault("HX9030", message, file=schema.file))
-    return Advertisement(
-        schema.root,
-        {name: _element_type(schema.elements[name], kept[name]) for name in reached},
-    )
+    found = {name: _element_type(schema.elements[name], kept[name]) for name in reached}
+    if is_graph_text(schema.text or ""):
+        root = found[schema.root]
+        found[schema.root] = replace(root, optional=root.optional | _LOCATIONS)
+    return Advertisement(schema.root, found)
 
 
 def _element_type(element: Element, content: Particle) -> ElementType:

@@ -3,6 +3,12 @@
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
+from heptox.schema.amending import (
+    Amendments as Amendments,
+    amend as amend,
+    as_declared as as_declared,
+    is_amended as is_amended,
+)
 from heptox.schema.copying import (
     SchemaCopy as SchemaCopy,
     copy_schema as copy_schema,
@@ -25,6 +31,7 @@ from heptox.schema.generation import (
     random_document as random_document,
 )
 from heptox.schema.graph_text import (
+    is_graph_text as is_graph_text,
     parse_graph as parse_graph,
     write_graph as write_graph,
 )
@@ -86,11 +93,7 @@ from heptox.schema.tree import (
 from heptox.schema.validation import (
     EdgeValidator as EdgeValidator,
     Validator as Validator,
-    amend as amend,
-    amended_types as amended_types,
-    as_declared as as_declared,
     conform as conform,
-    is_amended as is_amended,
     other_schema_fault as other_schema_fault,
     stream_faults as stream_faults,
     validity_faults as validity_faults,

@@ -1,11 +1,10 @@
-"""Validity of documents (``semantics.md`` section 1), in memory or while they are read, and what a schema adds to them.
+"""Validity of documents (``semantics.md`` section 1), in memory or while they are read.
 
 It is decided by the schema graph alone, whatever the schema was written in.
 """
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,10 +12,24 @@ from functools import lru_cache
 from typing import Final
 
 from heptox.errors import Fault, Position, SchemaError, near_names
+from heptox.schema.amending import as_declared
 from heptox.schema.content import ContentState, first_state, lost_state
+from heptox.schema.element_types import ElementTypes
+from heptox.schema.graph_text import is_graph_text
 from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SameGraph, SchemaGraph
-from heptox.xml import NAME, NAME_TOKEN, Document, Readable, XmlElement, XmlReader, line_of, tags_of
+from heptox.xml import (
+    NAME,
+    NAME_TOKEN,
+    XSI_NAMESPACE,
+    Document,
+    Readable,
+    XmlElement,
+    XmlReader,
+    expanded_name,
+    line_of,
+    tags_of,
+)
 
 MAXIMUM_FAULTS: Final = 20
 """How many faults of an invalid document are reported."""
@@ -26,8 +39,6 @@ _MOST_NAMES: Final = 16
 
 _MOST_EXPECTED: Final = 6
 _LONGEST_VALUE: Final = 60
-_ATTRIBUTE_COST: Final = 128
-"""Characters that an attribute counts besides its value."""
 _XML_SPACE: Final = " \t\n\r"
 
 # -- documents ---------------------------------------------------------------------------------------------------
@@ -115,62 +126,6 @@ def conform(document: Document, graph: SchemaGraph) -> Document:
     return as_declared(document, graph)
 
 
-def as_declared(document: Document, graph: SchemaGraph, spend: Callable[[int], None] = lambda _: None) -> Document:
-    """The document as :func:`conform` gives it, if its root is that of the schema; also one that is not valid.
-
-    The given document stays as it is, and is returned where nothing changes. ``spend`` is called for each element that
-    may change, with the characters of the values that it gets, and may raise an error.
-
-    >>> from heptox.schema import parse_dtd
-    >>> from heptox.xml import parse_document
-    >>> graph = parse_dtd('<!ELEMENT a EMPTY> <!ATTLIST a k ID #IMPLIED u CDATA "kg">', "a")
-    >>> as_declared(parse_document("<a k=' x '/>"), graph).root.items()
-    [('k', 'x'), ('u', 'kg')]
-    """
-    amended = amended_types(graph)
-    if not amended or document.root.tag != graph.root:
-        return document
-    changes = False
-    for element in document.root.iter(*amended):
-        amendments = _amendments(element, graph)
-        spend(sum(len(value) + _ATTRIBUTE_COST for _, value in amendments))
-        changes = changes or bool(amendments)
-    if not changes:
-        return document
-    declared = replace(document, root=copy.deepcopy(document.root))
-    amend(declared.root.iter(*amended), graph)
-    return declared
-
-
-def amended_types(graph: SchemaGraph) -> tuple[str, ...]:
-    """The element types with an attribute that :func:`amend` may add, or change."""
-    return tuple(name for name, element in graph.elements.items() if any(map(is_amended, element.attributes)))
-
-
-def amend(elements: Iterable[XmlElement], graph: SchemaGraph) -> None:
-    """Give elements the attributes, and their values, that they have when a parser reads document and DTD together."""
-    for element in elements:
-        for name, value in _amendments(element, graph):
-            element.set(name, value)
-
-
-def _amendments(element: XmlElement, graph: SchemaGraph) -> list[tuple[str, str]]:
-    """The attributes of an element that are to have other values, or to be added, with these values."""
-    declared = graph.elements.get(str(element.tag))
-    found: list[tuple[str, str]] = []
-    for attribute in filter(is_amended, declared.attributes if declared else ()):
-        written = element.get(attribute.name)
-        value = attribute.default if written is None else written
-        if value is not None and (value := attribute.normalised(value)) != written:
-            found.append((attribute.name, value))
-    return found
-
-
-def is_amended(attribute: Attribute) -> bool:
-    """Whether an attribute may have another value by its schema than as it is written."""
-    return attribute.default is not None or attribute.type != AttributeType.CDATA
-
-
 def _position(document: Document, element: XmlElement) -> Position:
     return Position(line_of(element), 1, document.file)
 
@@ -190,10 +145,10 @@ class _Type:
     referring: tuple[Attribute, ...]
 
     @classmethod
-    def of(cls, element: Element) -> _Type:
+    def of(cls, element: Element, first: Callable[[Element], ContentState] = first_state) -> _Type:
         attributes = element.attributes
         return cls(
-            first_state(element),
+            first(element),
             frozenset(each.name for each in attributes),
             {each.name: each for each in attributes if each.type != AttributeType.CDATA or each.fixed},
             frozenset(each.name for each in attributes if each.cardinality.required and each.default is None),
@@ -206,10 +161,33 @@ _REFERRING: Final = (AttributeType.IDREF, AttributeType.IDREFS, AttributeType.EN
 
 @lru_cache(maxsize=32)
 def _types(same: SameGraph) -> Mapping[str, _Type]:
-    """The element types by their names; that of the document itself, which has the root for a child, by none."""
-    graph = by_name(same.graph)
-    document = Element("", (Child(graph.root, Cardinality.ONE),), content=Particle("name", Cardinality.ONE, graph.root))
-    return {element.name: _Type.of(element) for element in (document, *graph.elements.values())}
+    """The element types by what the graph calls them; that of the document itself, which has the root for a child, by
+    nothing."""
+    return {element.key: _Type.of(element) for element in (_document(same.graph), *same.graph.elements.values())}
+
+
+def _document(graph: SchemaGraph) -> Element:
+    root = graph.elements[graph.root]
+    children = (Child(root.name, Cardinality.ONE, root.type),)
+    return Element("", children, content=Particle("name", Cardinality.ONE, root.name))
+
+
+@lru_cache(maxsize=32)
+def _edges(same: SameGraph) -> Mapping[str, Mapping[str, str]] | None:
+    """For each element type, the types of its children by their names; ``None`` for a DTD, where any element has the
+    type that is called like it."""
+    if not is_graph_text(same.graph.text or "") and all(name == one.name for name, one in same.graph.elements.items()):
+        return None
+    root = same.graph.elements[same.graph.root]
+    return {**ElementTypes(same.graph).children, "": {root.name: root.key}}
+
+
+_INSTANCE: Final = frozenset(
+    expanded_name(XSI_NAMESPACE, name) for name in ("schemaLocation", "noNamespaceSchemaLocation", "type")
+)
+"""Attributes that each element of an XSD may have."""
+_ANYTHING: Final = Element("*", open=True)
+"""What stands in open content, of which an XSD says no more."""
 
 
 class Validator:
@@ -241,10 +219,14 @@ class Validator:
         self._prefixes = graph.prefixes
         self._position = position
         self._most = most
-        self._types = _types(SameGraph(graph))
+        self._types = self._types_of(graph)
+        self._edges = _edges(SameGraph(graph))
         self._open = [self._types[""].first]
         self._identifiers: set[str] = set()
         self._references: dict[str, Fault] = {}
+
+    def _types_of(self, graph: SchemaGraph) -> Mapping[str, _Type]:
+        return _types(SameGraph(graph))
 
     @property
     def is_full(self) -> bool:
@@ -260,13 +242,14 @@ class Validator:
         """The start tag of an element: its name, and of each attribute the name, then the value."""
         above = self._open
         state = above[-1]
-        declared = self._types.get(name)
+        edges = self._edges
+        declared = self._types.get(name if edges is None else edges.get(state.element.key, {}).get(name, "*"))
         if not state.element.open:
             above[-1] = state.after.get(name) or state.step(name) or self._misplaced(state, name)
-        elif declared is None:
+        elif declared is None and edges is None:
             self._undeclared(name)
-        if declared is None:
-            above.append(lost_state(Element(name)))  # no more is known of it; it has been reported where it stands
+        if declared is None:  # no more is known of it; it has been reported where it stands
+            above.append(lost_state(Element(name) if edges is None else _ANYTHING))
             return
         above.append(declared.first)
         if attributes or declared.required or declared.referring:
@@ -275,14 +258,16 @@ class Validator:
     def text(self, part: str) -> None:
         """A text, or a part of it."""
         element = self._open[-1].element
-        if element.text or (element.children and not part.strip(_XML_SPACE)) or element.name not in self._types:
+        if element.text or element.key not in self._types:
+            return
+        if not part.strip(_XML_SPACE) and (element.children or element.open):
             return
         hint = "it may hold elements only" if element.children else "it must be empty"
         self._report(f"{self._element(element.name)} holds text", hint)
 
     def end(self, name: str) -> None:
         """The end tag of the element that was started last and is open."""
-        if not self._open[-1].is_final:
+        if not self._open[-1].is_final and not self._open[-1].element.open:
             follows = self._any_of(self._open[-1].expected())
             self._report(f"{self._element(name)} is not complete", f"{follows} must follow")
         self._open.pop()
@@ -294,7 +279,7 @@ class Validator:
             self.count = self._most
             self.faults.append(_root_fault(self._element(name), (self._element(self._root),), self._position()))
             return state.lost()
-        if element.name not in self._types:
+        if element.key not in self._types:
             return state
         expected = state.expected()
         written = self._element(name)
@@ -344,7 +329,7 @@ class Validator:
         names = given[::2]
         if not declared.attributes.issuperset(names):
             for name in names:
-                if name not in declared.attributes:
+                if name not in declared.attributes and not self._may_have(declared, name):
                     self._unknown_attribute(declared.first.element, name)
         if not declared.required.issubset(names):
             for name in sorted(declared.required.difference(names)):
@@ -357,6 +342,10 @@ class Validator:
             for attribute in declared.referring:
                 if attribute.name not in names:
                     self._check_value(attribute, attribute.default or "")
+
+    def _may_have(self, declared: _Type, name: str) -> bool:
+        """Whether an XSD allows an attribute that it does not declare."""
+        return self._edges is not None and (declared.first.element.open or name in _INSTANCE)
 
     def _unknown_attribute(self, element: Element, name: str) -> None:
         known = [self._attribute(attribute.name) for attribute in element.attributes]
@@ -408,20 +397,22 @@ class EdgeValidator(Validator):
     def __init__(self, graph: SchemaGraph, position: Callable[[], Position], code: str) -> None:
         super().__init__(graph, position)
         self._code = code
-        self._types = {
-            name: replace(each, first=lost_state(each.first.element), checked={}, required=frozenset(), referring=())
-            for name, each in self._types.items()
-        }
-        self._open = [self._types[""].first]
+        self._edges = None  # what has a relation is in it wherever it stands
         self._met: list[set[str]] = [set()]
         """The children so far of each element that is open."""
+
+    def _types_of(self, graph: SchemaGraph) -> Mapping[str, _Type]:
+        return {
+            element.name: replace(_Type.of(element, lost_state), checked={}, required=frozenset(), referring=())
+            for element in (_document(graph), *by_name(graph).elements.values())
+        }
 
     def _misplaced(self, state: ContentState, name: str) -> ContentState:
         """Look at a child, of which no state knows more."""
         element = state.element
         met = self._met[len(self._open) - 1]
         child = next((child for child in element.children if child.name == name), None)
-        if child is None and element.name in self._types:
+        if child is None and element.key in self._types:
             where = f"in {self._element(element.name)}" if element.name else "as the root"
             self._report(f"{self._element(name)} cannot stand {where}")
         elif child is not None and name in met and not child.cardinality.repeats:

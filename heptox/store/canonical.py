@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow.compute as pc
 
 from heptox.errors import Fault, InputError
-from heptox.schema import AttributeType, Element, tokens
+from heptox.schema import Amendments, AttributeType, Element, tokens
 from heptox.store.markup import EMPTY, END, START, Markup, Names, markup, slices
 from heptox.store.places import NOWHERE, Numbers, Table
+from heptox.store.relations import Catalogue
 from heptox.store.text import escaped_attribute, escaped_text
 from heptox.store.written_names import WrittenNames
 from heptox.xml import XmlReader, end_of_last_element
@@ -29,14 +30,21 @@ MAXIMUM_DEPTH: Final = 1_000_000
 _WRITTEN_ANEW: Final = (b"\r", b"\x7f", "\N{LINE SEPARATOR}".encode())
 """What an answer never holds: it is written as a reference."""
 _CONTROL: Final = re.compile(rb"\xc2[\x80-\x9f]")
+_Start: TypeAlias = Callable[[str, list[str]], None]
 _REFERENCES: Final = (b"&amp;", b"&lt;", b"&gt;")
 
 
 class Form:
-    """The form of the documents of a schema: the names that are known, and what is to be done with attributes."""
+    """The form of the documents of a schema: the names that are known, and what is to be done with attributes.
 
-    def __init__(self, elements: Mapping[str, Element], names: Names, written: WrittenNames) -> None:
+    ``amendments`` say it by types where those of one name differ in it: nothing is taken as it stands then.
+    """
+
+    def __init__(
+        self, elements: Mapping[str, Element], names: Names, written: WrittenNames, amendments: Amendments | None = None
+    ) -> None:
         self.names = names
+        self.amendments = amendments if amendments is not None and amendments.edges is not None else None
         self.written = written
         self.elements = frozenset(elements)
         self.declared = {
@@ -68,11 +76,18 @@ class Form:
         )
         self._defaults = np.array([len(self.defaults[name]) for name in elements], np.int64)
 
+    @classmethod
+    def of(cls, catalogue: Catalogue, names: Names) -> Form:
+        """The form of the documents of a store."""
+        return cls(catalogue.graph.elements, names, catalogue.names, Amendments.of(catalogue.schema))
+
     def recognised(self, piece: bytes) -> Markup | None:
         """The markup of a piece of a document, without white space that tags need not have, if it is in the form.
 
         ``None`` also for some pieces that are. A piece that is not well-formed may be taken for one that is.
         """
+        if self.amendments is not None:
+            return None
         if any(part in piece for part in _WRITTEN_ANEW) or _CONTROL.search(piece):
             return None
         if (references := piece.count(b"&")) and references != sum(map(piece.count, _REFERENCES)):
@@ -217,7 +232,7 @@ class CanonicalReader:
 
     def _handlers(
         self,
-    ) -> tuple[Callable[[str, list[str]], None], Callable[[str], None], Callable[[str], None]]:
+    ) -> tuple[_Start, Callable[[str], None], Callable[[str], None]]:
         """What is written at each tag and text. One function, for these run millions of times."""
         pieces = self._pieces
         write = pieces.append
@@ -256,4 +271,27 @@ class CanonicalReader:
             self._open = False
             write(escaped_text(part))
 
+        if form.amendments is not None:
+            return *self._by_types(form.amendments, start, end), text
         return start, end, text
+
+    def _by_types(
+        self, amendments: Amendments, start: _Start, end: Callable[[str], None]
+    ) -> tuple[_Start, Callable[[str], None]]:
+        """The handlers of tags, where what is to be done with attributes is said by the types of elements."""
+        types: list[str] = []
+
+        def start_of_type(name: str, attributes: list[str]) -> None:
+            types.append(amendments.child(types[-1], name) if types else amendments.root)
+            given = dict(zip(attributes[::2], attributes[1::2], strict=True))
+            for attribute in amendments.attributes.get(types[-1], ()):
+                value = given.get(attribute.name, attribute.default)
+                if value is not None:
+                    given[attribute.name] = attribute.normalised(value)
+            start(name, [part for pair in given.items() for part in pair])
+
+        def end_of_type(name: str) -> None:
+            types.pop()
+            end(name)
+
+        return start_of_type, end_of_type

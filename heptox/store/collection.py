@@ -141,7 +141,7 @@ class WideRows:
         self.form = form
         self._places = Places(form.catalogue)
         self._names = Names(self._places.types, self._places.attributes)
-        self._form = Form(form.catalogue.graph.elements, self._names, form.catalogue.names)
+        self._form = Form.of(form.catalogue, self._names)
         self._compress = zstandard.ZstdCompressor(level=_LEVEL).compress
 
     def batches(self, documents: Iterable[tuple[int, bytes | str]]) -> Iterator[pa.RecordBatch]:

@@ -174,7 +174,7 @@ class Store:
     @cached_property
     def _form(self) -> Form:
         names = Names(self._places.types, self._places.attributes)
-        return Form(self.catalogue.graph.elements, names, self.catalogue.names)
+        return Form.of(self.catalogue, names)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 

@@ -219,6 +219,17 @@ def test_with_its_schema_a_name_that_it_does_not_have_is_refused(tmp_path: Path)
     assert heptox_ended("eval", "//(titel | title)/text()", "-", "--schema", schema, stdin=valid).out == "x\n"
 
 
+def test_what_open_content_alone_may_have_is_told_where_another_name_was_probably_meant(tmp_path: Path) -> None:
+    schema = tmp_path / "schema.dtd"
+    schema.write_text("<!ELEMENT r (name, o)><!ELEMENT name (#PCDATA)><!ELEMENT o ANY>")
+    found = [
+        heptox_ended("eval", query, "-", "--schema", schema, stdin="<r><name>x</name><o/></r>")
+        for query in ("//nmae", "//other", "//name/text()")
+    ]
+    assert [ended.code for ended in found] == [0, 0, 0]
+    assert "did you mean /r/name?" in found[0].err and "did you mean" not in found[1].err + found[2].err
+
+
 SCHEMA = """
 <!ELEMENT r (a*)> <!ELEMENT a (#PCDATA | b)*> <!ATTLIST a k CDATA "7"> <!ELEMENT b (a*)>
 <!ELEMENT s (c*)> <!ELEMENT c (#PCDATA)>

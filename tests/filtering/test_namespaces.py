@@ -16,7 +16,7 @@ from heptox.errors import GrammarError
 from heptox.filtering import DocumentFilter, FilterSet, Version, read_filter
 from heptox.filtering.expression import Call, LocationPath, Operation, Selection, Step, is_name
 from heptox.xml import Prefixes, parse_document
-from tests.support.filtering.checking import TrickleSource, _filtered, _inside, _outside, _plans
+from tests.support.filtering.checking import TrickleSource, _inside, _outside, filtered, plans
 from tests.support.filtering.judging import Result, whole
 from tests.support.filtering.making import random_filter, random_schema
 from tests.support.namespaces import Colliding, declared_anyhow
@@ -90,10 +90,10 @@ def case(seed: int) -> Case:
 def check(seed: int) -> Counter[str]:
     found = case(seed)
     counts: Counter[str] = Counter()
-    for plan in _plans(found.random, found.filter_set()):
+    for plan in plans(found.random, found.filter_set()):
         filtering = DocumentFilter(plan)
         for document, expected in zip(found.documents, found.expected, strict=True):
-            given = _filtered(filtering, TrickleSource(found.random, document))
+            given = filtered(filtering, TrickleSource(found.random, document))
             assert given == expected, (found.graph.text, found.texts, document, plan.scheme, plan.size)
             counts["cases"] += len(found.texts)
             counts["selecting"] += len(expected)
@@ -163,7 +163,7 @@ def test_filters_of_xpath_3_find_what_they_find_without_namespaces(seed: int) ->
         told = case(seed)._document(document, naming)
         for degree in (None, 2):
             results = [
-                _filtered(DocumentFilter(each.plan(degree)), TrickleSource(random, data))
+                filtered(DocumentFilter(each.plan(degree)), TrickleSource(random, data))
                 for each, data in zip(sets, (document, told), strict=True)
             ]
             wanted, given = (

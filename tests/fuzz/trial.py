@@ -1,7 +1,8 @@
 """One trial: a mapping problem, documents and queries, judged by Definition 1.
 
-Most problems are random arrows between random schemas; some are whole scenarios, whose exchange is known without a
-mapping, some are paths of two or three of them, and some are one-to-one mappings, which exchange there and back.
+Most problems are random arrows between random schemas, DTDs or XSDs; some are whole scenarios, whose exchange is known
+without a mapping, some are paths of two or three of them, and some are one-to-one mappings, which exchange there and
+back.
 """
 
 from __future__ import annotations
@@ -34,12 +35,16 @@ from tests.support.round_trips import check_round_trip
 from tests.support.scenarios import check_path, random_path, random_scenario
 from tests.support.shared import tells_missing
 from tests.support.together import check_path_together, check_together
+from tests.support.xsd_laws import judge_xsd_problem, judge_xsd_store
+from tests.support.xsd_streams import judge_xsd_filtering
 
 IN_NAMESPACES: Final = 0.4
 """How many of the problems have names in namespaces."""
 ESCAPE: Final = "_x"
 """How the escapes of tags begin."""
 THERE_AND_BACK: Final = 12
+OF_XSDS: Final = (1, 4, 7)
+"""The last digits of trials of a store, or of filters, whose schema is an XSD."""
 TOGETHER: Final = 0.3
 """How many of the queries are asked of several documents together as well."""
 
@@ -81,10 +86,10 @@ class Size:
 def trial(number: int, size: Size) -> Outcome:
     """What came of trial ``number``; equal numbers and sizes are equal trials."""
     random, outcome = Random(number), Outcome()
-    kinds = {3: _judge_scenario, 5: _judge_round_trip, 6: _judge_scenario, 9: _judge_path}
+    kinds = {1: _judge_xsd, 3: _judge_scenario, 5: _judge_round_trip, 6: _judge_scenario, 9: _judge_path}
     try:
         if size.of == "store":
-            judge_store(random, size.queries, size.documents, outcome)
+            (judge_xsd_store if number % 10 in OF_XSDS else judge_store)(random, size.queries, size.documents, outcome)
         elif size.of == "routing":
             judge_routing(random, number, size.queries, size.documents, outcome)
         elif size.of == "feeds":
@@ -102,7 +107,9 @@ def trial(number: int, size: Size) -> Outcome:
         elif size.of == "rewriting-ways":
             check_ways(random, number, size.queries, size.documents, outcome)
         elif size.of == "chunking":
-            check_filtering(random, size.queries, size.documents, outcome)
+            (judge_xsd_filtering if number % 10 in OF_XSDS else check_filtering)(
+                random, size.queries, size.documents, outcome
+            )
         elif size.of == "chunking-cleaning":
             check_cleaning(random, size.queries, size.documents, outcome)
         elif size.of == "matching":
@@ -126,6 +133,10 @@ def _judge_problem(random: Random, size: Size, outcome: Outcome) -> None:
             documents = [named.document(text, to) for text in documents]
         judged = given if named is None else named.problem
         _judge(judged, to, pairs(judged.mapping, documents, to), random, size, outcome, named)
+
+
+def _judge_xsd(random: Random, size: Size, outcome: Outcome) -> None:
+    judge_xsd_problem(random, size.queries, size.documents, outcome)
 
 
 def _named(given: Problem, outcome: Outcome) -> Namespaced | None:

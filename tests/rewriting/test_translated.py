@@ -30,9 +30,10 @@ from tests.support.budget import tries
 from tests.support.checking import Outcome
 from tests.support.fixtures import name_of
 from tests.support.matching.conditions import printed
-from tests.support.matching.embedding import document_node
+from tests.support.matching.embedding import document_node, matches
 from tests.support.matching.judging import Judge, Judged
 from tests.support.matching.making import random_condition, random_schema, random_text
+from tests.support.namespaced_mappings import namespaced
 from tests.support.random_mappings import problem
 from tests.support.rewriting import translated as checking
 
@@ -349,3 +350,17 @@ def test_whole_catalogues(name: str) -> None:
         found = translate_subscription([to_source(f"courses/{name}")], text)
         wanted = matching(parse_subscription(text), image)
         assert found.matches(document) == wanted == matching(found.patterns, document)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_tags_of_boxes_are_asked_for_by_their_values_in_namespaces(seed: int) -> None:
+    attributes = "".join(f"<!ELEMENT {name} EMPTY> <!ATTLIST {name} k CDATA #REQUIRED>" for name in "xy")
+    source, target = f"<!ELEMENT s (x | y)*> {attributes}", "<!ELEMENT t (b*)> <!ELEMENT b EMPTY>"
+    target += "<!ATTLIST b v CDATA #REQUIRED k CDATA #REQUIRED>"
+    given = problem(source, target, "source box B = (x | y)\n[B] -> b/@v\n[B]/@k -> b/@k\n")
+    named = namespaced(Random(seed), given)
+    for asked, tag in (("//*[@* = 'x']", "x"), ("//*[@* >= 'y'][@* = '1']", "y")):
+        found = translate_subscription([Hop(named.problem.mapping, Direction.SOURCE)], asked)
+        texts = ("<s><x k='1'/></s>", "<s><y k='1'/></s>")
+        nodes = [document_node(parse_document(named.document(text, Direction.SOURCE))) for text in texts]
+        assert [matches(found.patterns, node) for node in nodes] == [tag == "x", tag == "y"], (asked, found.patterns)

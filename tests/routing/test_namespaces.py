@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -14,7 +15,7 @@ from heptox.matching import LinearPath, MemoryMatcher, Step
 from heptox.pattern import PatternNode, TreePattern
 from heptox.routing import Conformity, Overlaps, advertised, from_bytes, merged, to_bytes
 from heptox.routing.encoding import _NAME, _written_name
-from heptox.schema import Cardinality, Child, Element, SchemaGraph, parse_dtd, random_document
+from heptox.schema import Cardinality, Child, Element, SchemaGraph, parse_dtd, random_document, read_schema
 from heptox.xml import parse_document, write_element
 from tests.support.filtering.making import outside
 from tests.support.namespaces import Colliding
@@ -138,3 +139,13 @@ def test_types_of_one_name_are_advertised_as_one() -> None:
     conformity = Conformity(found)
     assert sorted(found.elements) == ["a", "b", "c", "d"]
     assert conformity.first_misfit(parse_document("<a><b>x</b><c><b><d/></b></c></a>")) is None
+
+
+def test_documents_that_say_where_their_xsd_is_keep_to_its_advertisement(tmp_path: Path) -> None:
+    text = '<xs:element name="r" type="xs:string"/></xs:schema>'
+    (tmp_path / "r.xsd").write_text(f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">{text}', encoding="utf-8")
+    found = advertised(read_schema(tmp_path / "r.xsd"))
+    location = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:noNamespaceSchemaLocation="r.xsd"'
+    assert Conformity(found).first_misfit(parse_document(f"<r {location}>x</r>")) is None
+    asked = LinearPath((Step("//", "@{http://www.w3.org/2001/XMLSchema-instance}noNamespaceSchemaLocation"),))
+    assert Overlaps(found).path(asked)

@@ -20,6 +20,7 @@ from heptox.schema import (
     parse_graph,
     random_document,
     read_schema,
+    validity_faults,
     write_graph,
 )
 from heptox.xml import XSI_NAMESPACE, XmlElement, parse_document
@@ -91,6 +92,7 @@ def test_every_valid_document_keeps_to_the_graph(seed: int, tmp_path: Path) -> N
         assert [error.reason for error in judge.iter_errors(text)] == []
         document = parse_document(text)
         assert breaches(graph, document.root, graph.elements[graph.root]) == []
+        assert validity_faults(document, graph) == ()
         (tmp_path / "document.xml").write_text(text, encoding="utf-8")
         assert checker.check(tmp_path / "document.xml").faults == ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -10,7 +11,17 @@ from hypothesis import given, settings, strategies as st
 
 from heptox.errors import GrammarError
 from heptox.grammar import check_names, parse_query, print_query
-from heptox.schema import Cardinality, Child, Element, Particle, SchemaGraph, SchemaTree, parse_dtd, validity_faults
+from heptox.schema import (
+    Cardinality,
+    Child,
+    Element,
+    Particle,
+    SchemaGraph,
+    SchemaTree,
+    parse_dtd,
+    read_schema,
+    validity_faults,
+)
 from heptox.store import Store, evaluate, plan_query, query
 from heptox.xml import parse_document
 from tests.support import saxon
@@ -114,3 +125,23 @@ def test_open_content_holds_what_is_declared(inside: str, said: list[str]) -> No
     )
     faults = validity_faults(parse_document(f"<r><o>{inside}</o></r>"), graph)
     assert [fault.message for fault in faults] == said
+
+
+_OTHERS: Final = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="r"><xs:complexType>
+<xs:sequence><xs:element name="a" maxOccurs="unbounded"><xs:complexType mixed="true"><xs:sequence>
+<xs:any namespace="##other" processContents="lax" minOccurs="0"/></xs:sequence>
+<xs:anyAttribute namespace="##other" processContents="lax"/></xs:complexType></xs:element></xs:sequence>
+</xs:complexType></xs:element></xs:schema>"""
+
+
+def test_names_for_which_a_schema_has_no_prefix_are_read_again(tmp_path: Path) -> None:
+    (tmp_path / "r.xsd").write_text(_OTHERS, encoding="utf-8")
+    graph = read_schema(tmp_path / "r.xsd")
+    found = '<r xmlns:o="urn:o/1"><a o:k="1 Q{x}y">t</a><a><o:b>2</o:b></a></r>'
+    assert validity_faults(parse_document(found), graph) == ()
+    with Store.open(None, graph) as store:
+        store.load("r", found.encode())
+        asked = ("//a[empty(Q{urn:o/1}b)]/text()", "//Q{urn:o/1}b/text()", "data(//a/@Q{urn:o/1}k)")
+        answers = [list(query(store, plan_query(parse_query(text), store.catalogue))) for text in asked]
+    assert answers == [list(evaluate(parse_query(text), [parse_document(found)])) for text in asked]
+    assert all(answers)

@@ -51,10 +51,10 @@ def check_filtering(random: Random, filters: int, documents: int, outcome: Outco
     registered = FilterSet(graph)
     present = _changed(random, registered, texts, set())
     for _ in range(2):
-        for plan in _plans(random, registered):
+        for plan in plans(random, registered):
             filtering = DocumentFilter(plan)
             for document, expected in zip(given, wanted, strict=True):
-                found = _filtered(filtering, TrickleSource(random, document))
+                found = filtered(filtering, TrickleSource(random, document))
                 outcome.counts["outside"] += filtering.outside is not None
                 for number, text in enumerate(texts):
                     outcome.counts["cases"] += number in present
@@ -76,7 +76,7 @@ def _changed(random: Random, registered: FilterSet, texts: Sequence[str], presen
     return kept | come
 
 
-def _plans(random: Random, registered: FilterSet) -> Iterator[FilteringPlan]:
+def plans(random: Random, registered: FilterSet) -> Iterator[FilteringPlan]:
     """A plan of each degree, for documents whose elements have some sizes: it cuts, or does not."""
     for degree in DEGREES:
         plan = registered.plan(degree, random.choice((None, _random_sizes(random, registered))))
@@ -94,7 +94,7 @@ def _way(plan: FilteringPlan) -> str:
     return f"{plan.scheme}, size {plan.size}, {'shared' if plan.sharing else 'apart'}"
 
 
-def _filtered(filtering: DocumentFilter, source: TrickleSource) -> dict[int, tuple[Result, ...]]:
+def filtered(filtering: DocumentFilter, source: TrickleSource) -> dict[int, tuple[Result, ...]]:
     """What each filter gives that gives anything."""
     found: defaultdict[int, list[Result]] = defaultdict(list)
     for result in filtering.results(source):
