@@ -15,7 +15,6 @@ from heptox.schema.element_types import TEXT, WILDCARD
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.graph_text import parse_graph, write_graph
 from heptox.schema.groups import Group, alike_boxes, groups
-from heptox.schema.inference import Leaf, extend_dtd, extend_xsd, infer_dtd, infer_xsd, keys_and_references
 from heptox.schema.merging import by_name
 from heptox.schema.model import (
     Attribute,
@@ -50,6 +49,7 @@ from heptox.schema.validation import (
 
 if TYPE_CHECKING:
     from heptox.schema.checking import DocumentChecker, DocumentFaults, document_checker
+    from heptox.schema.inference import Leaf, extend_dtd, extend_xsd, infer_dtd, infer_xsd, keys_and_references
 
 __all__ = [
     "ANYWHERE",
@@ -120,4 +120,10 @@ __all__ = [
     "write_graph",
 ]
 
-__getattr__ = later(__name__, {"checking": ("DocumentChecker", "DocumentFaults", "document_checker")})
+__getattr__ = later(
+    __name__,
+    {
+        "checking": ("DocumentChecker", "DocumentFaults", "document_checker"),
+        "inference": ("Leaf", "extend_dtd", "extend_xsd", "infer_dtd", "infer_xsd", "keys_and_references"),
+    },
+)
