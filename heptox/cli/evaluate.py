@@ -14,7 +14,7 @@ import typer
 # Not their names: DuckDB and trio are loaded when they are asked for, and for most queries they are not.
 from heptox import peer, store
 from heptox.cli.inputs import Bind, CatalogueFiles, Json, QueryFile, bound_values, read_query_text
-from heptox.cli.output import print_json, print_note, print_result
+from heptox.cli.output import print_json, print_note, print_results
 from heptox.errors import GrammarError, InputError, SchemaError
 from heptox.grammar import Expression, NameTable, check_names, doubtful_names, parse_query, syntax
 from heptox.schema import (
@@ -117,8 +117,7 @@ def evaluate(
         if json:
             print_json(list(items))
         else:
-            for item in items:
-                print_result(item)
+            print_results(items)
     if explain:
         print_note(str(times))
 
@@ -184,14 +183,15 @@ class _Times:
 
     def items(self, items: Iterator[str], first: str) -> Iterator[str]:
         """The items, with the time that they take: up to the first one as the part ``first``, then as ``items``."""
-        part = first
-        while True:
-            with self.taken(part):
-                item = next(items, None)
-            if item is None:
-                return
+        with self.taken(first):
+            item = next(items, None)
+        seconds = self._seconds
+        seconds.setdefault("items", 0.0)
+        while item is not None:
             yield item
-            part = "items"
+            began = time.perf_counter()  # not as above, which takes longer than most items
+            item = next(items, None)
+            seconds["items"] += time.perf_counter() - began
 
 
 def _texts(read: list[tuple[str, bytes]], schema: _Schema | None, times: _Times) -> list[str]:

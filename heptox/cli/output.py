@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any, Final
 
@@ -34,8 +35,14 @@ def exit_code(error: HeptoxError) -> ExitCode:
 
 def print_result(text: str) -> None:
     """Print a result, ended by a line end, on stdout: as it is, and on a terminal as it can be :func:`shown`."""
-    text = shown(text) if on_terminal() else text
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    print_results([text])
+
+
+def print_results(texts: Iterable[str]) -> None:
+    """Print results as :func:`print_result` as they come."""
+    written = map(shown, texts) if on_terminal() else texts
+    for text in written:
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
 def print_note(text: str) -> None:

@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, 
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
@@ -173,7 +172,7 @@ class Answering:
             store = self._exports.of(hidden).store if hidden else self._store
             items = _Batches(self._items(body, store, _check(stop, meter), self._allowance(asker, budget)), stop)
             take = partial(_guarded, items.take, meter)
-            while batch := await self._evaluating.run(asker, take):
+            while not items.ended and (batch := await self._evaluating.run(asker, take)):
                 yield batch
         finally:
             stop.set()
@@ -223,9 +222,13 @@ class Answering:
 
 
 class _Batches:
-    """Items that one worker thread after the other takes, and that the last one at them closes."""
+    """Items that one worker thread after the other takes, and that the last one at them closes.
+
+    ``ended`` says that all of them were taken, so that no thread is asked for more.
+    """
 
     def __init__(self, items: Generator[str, None, None], stop: threading.Event) -> None:
+        self.ended = False
         self._items = items
         self._stop = stop
         self._busy = threading.Lock()
@@ -241,11 +244,12 @@ class _Batches:
 
     def _batch(self) -> Iterator[str]:
         size = 0
-        for item in islice(self._items, BATCH_ITEMS):
+        for number, item in enumerate(self._items, 1):
             yield item
             size += len(item)
-            if size > BATCH_CHARACTERS:
+            if number == BATCH_ITEMS or size > BATCH_CHARACTERS:
                 return
+        self.ended = True
 
     def close(self) -> None:
         """Nobody wants any more: a thread that is at them, or begins only now, sees that."""

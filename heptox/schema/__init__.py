@@ -40,14 +40,6 @@ from heptox.schema.groups import (
     alike_boxes as alike_boxes,
     groups as groups,
 )
-from heptox.schema.inference import (
-    Leaf as Leaf,
-    extend_dtd as extend_dtd,
-    extend_xsd as extend_xsd,
-    infer_dtd as infer_dtd,
-    infer_xsd as infer_xsd,
-    keys_and_references as keys_and_references,
-)
 from heptox.schema.merging import (
     by_name as by_name,
 )
@@ -105,6 +97,14 @@ if TYPE_CHECKING:
         DocumentFaults as DocumentFaults,
         document_checker as document_checker,
         xsd_checker as xsd_checker,
+    )
+    from heptox.schema.inference import (
+        Leaf as Leaf,
+        extend_dtd as extend_dtd,
+        extend_xsd as extend_xsd,
+        infer_dtd as infer_dtd,
+        infer_xsd as infer_xsd,
+        keys_and_references as keys_and_references,
     )
 
 __getattr__ = later(__name__)

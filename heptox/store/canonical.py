@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow.compute as pc
 
 from heptox.errors import Fault, InputError
@@ -27,8 +28,9 @@ from heptox.xml import XmlReader, end_of_last_element
 MAXIMUM_DEPTH: Final = 1_000_000
 """How deep elements may be nested."""
 
-_WRITTEN_ANEW: Final = (b"\r", b"\x7f", "\N{LINE SEPARATOR}".encode())
-"""What an answer never holds: it is written as a reference."""
+_WRITTEN_ANEW: Final = (b"\r", b"\x7f")
+"""What an answer never holds: it is written as a reference. So are these, beyond ASCII."""
+_LINE_SEPARATOR: Final = "\N{LINE SEPARATOR}".encode()
 _CONTROL: Final = re.compile(rb"\xc2[\x80-\x9f]")
 _Start: TypeAlias = Callable[[str, list[str]], None]
 _REFERENCES: Final = (b"&amp;", b"&lt;", b"&gt;")
@@ -86,14 +88,17 @@ class Form:
 
         ``None`` also for some pieces that are. A piece that is not well-formed may be taken for one that is.
         """
-        if self.amendments is not None:
+        if self.amendments is not None or any(part in piece for part in _WRITTEN_ANEW):
             return None
-        if any(part in piece for part in _WRITTEN_ANEW) or _CONTROL.search(piece):
+        if not piece.isascii() and (_LINE_SEPARATOR in piece or _CONTROL.search(piece)):
             return None
-        if (references := piece.count(b"&")) and references != sum(map(piece.count, _REFERENCES)):
+        characters = np.frombuffer(piece, np.uint8)
+        if not _are_references(characters):
             return None
         # where a ">" that ends no tag stands, there is no markup, so these end tags and nothing else
-        found = markup(piece.replace(b" />", b"/>"), self.names)
+        if ((characters[:-2] == ord(" ")) & (characters[1:-1] == ord("/")) & (characters[2:] == ord(">"))).any():
+            piece = piece.replace(b" />", b"/>")
+        found = markup(piece, self.names)
         if found is None or (found.types == NOWHERE).any():
             return None
         found = self._with_empty_tags(found)
@@ -142,6 +147,16 @@ class Form:
         values = slices(text, begins, ends)
         spaced = values.filter(pc.match_substring(values, b" ")).to_pylist()
         return all(tokens(value) == value for value in (value.decode(errors="replace") for value in spaced))
+
+
+def _are_references(characters: npt.NDArray[np.uint8]) -> bool:
+    """Whether each ampersand begins a reference that answers have."""
+    at = np.flatnonzero(characters == ord("&"))
+    found = np.zeros(len(at), np.bool_)
+    for reference in _REFERENCES:
+        matches = [characters.take(at + place, mode="clip") == byte for place, byte in enumerate(reference)]
+        found |= np.logical_and.reduce(matches)
+    return bool(found.all())
 
 
 class CanonicalReader:

@@ -203,7 +203,7 @@ class XmlReader:
         begin = self._last_bytes + self._block[:_LONGEST_SIGN]
         self._last_bytes = (self._last_bytes + self._block[-_LONGEST_SIGN:])[-_LONGEST_SIGN:]
         plain = self._start.codec == "latin-1" and self._start.is_like_ascii
-        if plain and not any(sign in self._block or sign in begin for sign in _SIGNS_OF_NAMESPACES):
+        if plain and not _shows_namespaces(begin) and not _shows_namespaces(self._block):
             return
         self._has_namespaces = True
         parser, expanded = self._parser, self._expanded
@@ -367,8 +367,14 @@ _SEPARATOR: Final = "}"
 """What the parser puts between a namespace and a local name; no name has it."""
 
 _LONGEST_SIGN: Final = 8
-_SIGNS_OF_NAMESPACES: Final = (b"xmlns", b"xml:", b"<!ENTITY")
-"""What has to stand in a document before a name is in a namespace, if its markup is as in ASCII."""
+_SIGNS_OF_NAMESPACES: Final = ((b"xml", (b"xmlns", b"xml:")), (b"!", (b"<!ENTITY",)))
+"""What has to stand in a document before a name is in a namespace, if its markup is as in ASCII; what is rarer, and
+sooner looked for, comes before."""
+
+
+def _shows_namespaces(block: bytes) -> bool:
+    """Whether one of the signs stands in a block."""
+    return any(part in block and any(sign in block for sign in signs) for part, signs in _SIGNS_OF_NAMESPACES)
 
 
 class _ExpandedNames:
