@@ -406,7 +406,7 @@ def interpreted(
             if len(text) > MOST_IN_MEMORY:
                 raise StoreError(Fault("HX6008", f"the query reads over {MOST_IN_MEMORY:,} bytes of document {doc}"))
         index = DocumentIndex()
-        index.read(XmlReader(BytesIO(text), as_written=True))
+        index.read(bytes(text))
     except HeptoxError as error:
         return [Answer(doc, (), str(error)) for _ in plans]
     found = []

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
 from itertools import groupby
 from sys import intern
 from typing import Final, TypeAlias
@@ -18,6 +20,7 @@ from weakref import WeakKeyDictionary
 from lxml import etree
 
 from heptox.checks import Check
+from heptox.store.asides import Asides
 from heptox.store.text import escaped_attribute, escaped_text
 from heptox.store.written_names import WrittenNames
 from heptox.xml import NO_PREFIXES, Document, XmlElement, XmlReader
@@ -50,6 +53,9 @@ class DocumentIndex:
         "_kinds",
         "_names",
         "_open",
+        "_originals",
+        "_starts",
+        "_stops",
         "_text",
         "_texts",
         "_values",
@@ -69,6 +75,9 @@ class DocumentIndex:
         self._elements_named: dict[str, Numbers] = {}
         self._attributes_named: dict[str, Numbers] = {}
         self._open: list[int] = []
+        self._originals: list[_Original] = []
+        self._starts: dict[int, int] = {}
+        self._stops: dict[int, int] = {}
         self._text: list[str] = []
         self.documents: list[int] = []
         for root in roots:
@@ -85,15 +94,42 @@ class DocumentIndex:
         self._ends.append(node + 1)
         return node
 
-    def read(self, reader: XmlReader, check: Check | None = None) -> None:
-        """Add a document, of which no tree is made. ``check`` is called again and again, and may raise an error.
+    def read(
+        self, text: bytes, file: str | None = None, check: Check | None = None, asides: Asides | None = None
+    ) -> None:
+        """Add a document by its text in the one form, with what it has besides. ``check`` is called again and again,
+        and may raise an error.
 
         Raises :class:`InputError` as :meth:`heptox.xml.XmlReader.read`.
         """
+        reader = XmlReader(BytesIO(text), file, as_written=True)
+        handlers: tuple[Callable[[str, list[str]], None], Callable[[str], None]] = self._start, self._end
+        if asides is not None:
+            self._originals.append(_Original(len(self._kinds), text, asides))
+            handlers = self._placed(reader, text)
         with self._document():
-            for _ in reader.read(self._start, self._end, self._text.append):
+            for _ in reader.read(*handlers, self._text.append):
                 if check is not None:
                     check()
+
+    def _placed(self, reader: XmlReader, text: bytes) -> tuple[Callable[[str, list[str]], None], Callable[[str], None]]:
+        """Handlers that note where elements stand in a text."""
+
+        def start(name: str, attributes: list[str]) -> None:
+            self._start(name, attributes)
+            node, begin = self._open[-1], reader.offset
+            stop = text.index(b">", begin) + 1
+            self._starts[node] = begin
+            if text[stop - 2 : stop - 1] == b"/":
+                self._stops[node] = stop
+
+        def end(name: str) -> None:
+            node = self._open[-1]
+            self._end(name)
+            if node not in self._stops:
+                self._stops[node] = text.index(b">", reader.offset) + 1
+
+        return start, end
 
     @contextmanager
     def _document(self) -> Iterator[None]:
@@ -238,6 +274,10 @@ class DocumentIndex:
 
     def write(self, node: int) -> str:
         """An element or text node as XML text."""
+        if node in self._starts:
+            original = self._originals[bisect_right(self._originals, node, key=lambda each: each.first) - 1]
+            begin = self._starts[node]
+            return original.asides.element(original.text[begin : self._stops[node]].decode(), begin)
         pieces: list[str] = []
         open_elements: list[int] = []
         end = self._ends[node]
@@ -261,6 +301,15 @@ class DocumentIndex:
             node = content
         pieces.extend(f"</{self._names[element]}>" for element in reversed(open_elements))
         return "".join(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class _Original:
+    """A document that has something besides its text, and its first node."""
+
+    first: int
+    text: bytes
+    asides: Asides
 
 
 _indexes: WeakKeyDictionary[Document, DocumentIndex] = WeakKeyDictionary()

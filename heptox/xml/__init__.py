@@ -35,6 +35,7 @@ from heptox.xml.namespaces import (
 
 if TYPE_CHECKING:
     from heptox.xml.beside import beside_content
+    from heptox.xml.comparing import comparable_text
     from heptox.xml.events import Readable, XmlReader, end_of_last_element
     from heptox.xml.named_writing import NamedWriter, has_namespaces, write_named
     from heptox.xml.names import (
@@ -102,6 +103,7 @@ __all__ = [
     "XmlElement",
     "XmlReader",
     "beside_content",
+    "comparable_text",
     "count_elements",
     "decode_dtd",
     "decode_text",
@@ -141,6 +143,7 @@ __getattr__ = later(
     __name__,
     {
         "beside": ("beside_content",),
+        "comparing": ("comparable_text",),
         "events": ("Readable", "XmlReader", "end_of_last_element"),
         "names": (
             "EMPTY_PATTERN",
