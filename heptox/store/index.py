@@ -6,9 +6,10 @@ its content. So sorting numbers is document order, equal numbers are one node, a
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -21,7 +22,7 @@ from lxml import etree
 
 from heptox.checks import Check
 from heptox.store.asides import Asides
-from heptox.store.text import escaped_attribute, escaped_text
+from heptox.store.text import escaped_attribute, escaped_text, text_of
 from heptox.store.written_names import WrittenNames
 from heptox.xml import NO_PREFIXES, Document, XmlElement, XmlReader
 
@@ -102,34 +103,39 @@ class DocumentIndex:
 
         Raises :class:`InputError` as :meth:`heptox.xml.XmlReader.read`.
         """
-        reader = XmlReader(BytesIO(text), file, as_written=True)
-        handlers: tuple[Callable[[str, list[str]], None], Callable[[str], None]] = self._start, self._end
         if asides is not None:
             self._originals.append(_Original(len(self._kinds), text, asides))
-            handlers = self._placed(reader, text)
         with self._document():
-            for _ in reader.read(*handlers, self._text.append):
+            if asides is not None or b"Q{" in text:
+                self._read_tags(text.decode(), check, keeps_places=asides is not None)
+                return
+            for _ in XmlReader(BytesIO(text), file, as_written=True).read(self._start, self._end, self._text.append):
                 if check is not None:
                     check()
 
-    def _placed(self, reader: XmlReader, text: bytes) -> tuple[Callable[[str, list[str]], None], Callable[[str], None]]:
-        """Handlers that note where elements stand in a text."""
-
-        def start(name: str, attributes: list[str]) -> None:
-            self._start(name, attributes)
-            node, begin = self._open[-1], reader.offset
-            stop = text.index(b">", begin) + 1
-            self._starts[node] = begin
-            if text[stop - 2 : stop - 1] == b"/":
-                self._stops[node] = stop
-
-        def end(name: str) -> None:
-            node = self._open[-1]
-            self._end(name)
-            if node not in self._stops:
-                self._stops[node] = text.index(b">", reader.offset) + 1
-
-        return start, end
+    def _read_tags(self, text: str, check: Check | None, *, keeps_places: bool) -> None:
+        """Read a text in which names may be such as no parser takes; keep the places of its elements."""
+        is_short = text.isascii()
+        at = place = 0
+        for number, tag in enumerate(_TAG.finditer(text)):
+            begin, stop = tag.span()
+            if check is not None and not number % _TAGS_AT_ONCE:
+                check()
+            if begin > at:
+                self._text.append(_unescaped(text[at:begin]))
+            place += begin - at if is_short else len(text[at:begin].encode())
+            length = stop - begin if is_short else len(tag[0].encode())
+            ends, name, attributes, is_empty = tag.groups()
+            if not ends:
+                pairs = _ATTRIBUTE.findall(attributes)
+                self._start(name, [part for own, value in pairs for part in (own, _unescaped(value))])
+                if keeps_places:
+                    self._starts[self._open[-1]] = place
+            at, place = stop, place + length
+            if ends or is_empty:
+                if keeps_places:
+                    self._stops[self._open[-1]] = place
+                self._end(name)
 
     @contextmanager
     def _document(self) -> Iterator[None]:
@@ -310,6 +316,16 @@ class _Original:
     first: int
     text: bytes
     asides: Asides
+
+
+_TAG: Final = re.compile(r"<(/?)([^\s/<>]+)([^<>]*?)(/?)>")
+_ATTRIBUTE: Final = re.compile(r' ([^\s="]+)="([^"]*)"')
+"""A tag, and an attribute in one, as the one form has them."""
+_TAGS_AT_ONCE: Final = 1_024
+
+
+def _unescaped(text: str) -> str:
+    return text_of(text) if "&" in text else text
 
 
 _indexes: WeakKeyDictionary[Document, DocumentIndex] = WeakKeyDictionary()

@@ -82,7 +82,7 @@ def documents(draw: st.DrawFn) -> str:
     return draw(contents(BESIDE)) + root + draw(contents(BESIDE, st.just("\n")))
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(documents())
 def test_what_was_loaded_is_given_back(text: str) -> None:
     root = etree.fromstring(text)
@@ -97,7 +97,7 @@ def test_what_was_loaded_is_given_back(text: str) -> None:
             assert [of(copy[0]) for copy in map(etree.fromstring, copies)] == wanted, name
 
 
-@settings(max_examples=10)
+@settings(max_examples=8)
 @given(documents())
 def test_values_have_nothing_of_it(text: str) -> None:
     plain = etree.fromstring(text, etree.XMLParser(remove_comments=True, remove_pis=True))
@@ -115,6 +115,20 @@ def _asked() -> Iterator[str]:
         yield f"for $e in //{name} return data($e)"
         yield f"for $e in //{name}, $f in //a:b where $e = $f return <e>{{data($e)}}</e>"
         yield f"for $e in //{name}, $f in //a:m where deep-equal($e, $f) return <e/>"
+
+
+@pytest.mark.parametrize("dtd", ["<!ELEMENT a ANY>", "<!ELEMENT a (b?)> <!ELEMENT b EMPTY>"])
+def test_what_the_schema_does_not_know_is_asked_and_given_back(dtd: str) -> None:
+    text = (
+        '<a>é<!--1--><x xmlns="urn:x" k="1" xmlns:q="urn:q" q:k="&lt;2">u<!--c--><q:y/></x><p:x xmlns:p="urn:x"/></a>'
+    )
+    inner = [of(element) for element in etree.fromstring(text).iter("{urn:x}x")]
+    with Store.open(None, parse_dtd(dtd, "a")) as store:
+        store.load("x", text.encode())
+        assert [canonical(item) for item in found(store, "//Q{urn:x}x")] == inner
+        assert found(store, "//Q{urn:x}x[@k = 1]/text()") == ["u"]
+        assert found(store, "data(//@Q{urn:q}k)") == ['"<2"']
+        assert [canonical(item) for item in found(store, "/*")] == [canonical(text)]
 
 
 def test_nothing_that_splits_a_text_is_there_where_text_is_asked_for() -> None:
