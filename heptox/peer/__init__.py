@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from heptox.peer.folder.choosing import find_peer
     from heptox.peer.folder.files import write_atomically
     from heptox.peer.folder.folder import Acquaintance, PeerFolder
+    from heptox.peer.folder.inferring import create_inferred
     from heptox.peer.models.control import (
         AcquaintanceRequest,
         DocumentModel,
@@ -181,6 +182,7 @@ __all__ = [
     "Wake",
     "add_acquaintance",
     "body_key",
+    "create_inferred",
     "document_loading",
     "encode",
     "evaluated_once",
@@ -292,6 +294,7 @@ __getattr__ = later(
         "folder.choosing": ("find_peer",),
         "folder.files": ("write_atomically",),
         "folder.folder": ("Acquaintance", "PeerFolder"),
+        "folder.inferring": ("create_inferred",),
         "wire.standing": ("Side", "Standing"),
         "control.subscriptions": ("Subscriptions", "subscriptions_at"),
         "query.translating": ("translated",),

@@ -15,7 +15,15 @@ from heptox.schema.element_types import TEXT, WILDCARD
 from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
 from heptox.schema.graph_text import parse_graph, write_graph
 from heptox.schema.groups import Group, alike_boxes, groups
-from heptox.schema.inference import Leaf, extend_dtd, extend_xsd, infer_dtd, infer_xsd, keys_and_references
+from heptox.schema.inference import (
+    Leaf,
+    changes_to_admit,
+    extend_dtd,
+    extend_xsd,
+    infer_dtd,
+    infer_xsd,
+    keys_and_references,
+)
 from heptox.schema.merging import by_name
 from heptox.schema.model import (
     Attribute,
@@ -85,6 +93,7 @@ __all__ = [
     "as_declared",
     "axis_matches",
     "by_name",
+    "changes_to_admit",
     "conform",
     "copy_schema",
     "document_checker",
