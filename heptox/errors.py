@@ -312,6 +312,7 @@ CODES: Final[dict[str, str]] = {
     "HX7105": "acquaintance changes too often",
     "HX7106": "queries of a neighbour take more of the processor than they may",
     "HX7110": "task of the daemon fails again and again",
+    "HX7111": "peer takes no document that is not valid for its schema",
     # 8: clusters
     "HX8001": "no Java to run Spark with",
     "HX8002": "what works on a cluster is not installed",

@@ -26,6 +26,7 @@ Policy: TypeAlias = Literal["ask", "listed", "open"]
 Control: TypeAlias = Literal["loopback", "unix"]
 Matching: TypeAlias = Literal["memory", "disk"]
 Feed: TypeAlias = Literal["schema", "anything", "off"]
+Validation: TypeAlias = Literal["strict", "lax"]
 Merging: TypeAlias = Literal["off", "on"]
 History: TypeAlias = Literal["none", "retained"]
 Follow: TypeAlias = Literal["acquaintances", "advertised", "all"]
@@ -189,6 +190,9 @@ class PeerSettings:
     ([feeds](feeds.md#who-gets-what-and-why))."""
     most_imperfect: Annotated[float, _between(0, 0.99)] = 0.0
     """How imperfect merged ones may be."""
+    validation: Validation = "strict"
+    """Whether a document that is not valid for the schema is refused when it is to be loaded: `strict`; or `lax`: it is
+    kept, with a warning."""
     hide: Annotated[tuple[Hide, ...], AfterValidator(_hiding)] = ()
     """Tables `[[hide]]`: what is hidden from whom."""
 

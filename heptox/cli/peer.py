@@ -37,6 +37,7 @@ from heptox.peer import (
     Standing,
     StatusModel,
     add_acquaintance,
+    create_inferred,
     document_loading,
     examine_peer,
     peer_documents,
@@ -53,8 +54,9 @@ def init(
     more: Annotated[list[str] | None, typer.Argument(metavar="[DOCUMENT...]", help="More documents.")] = None,
     *,
     schema: Annotated[
-        Path, typer.Option("--schema", metavar="FILE", help="The schema of its documents: a DTD or an XSD.")
-    ],
+        Path | None,
+        typer.Option("--schema", metavar="FILE", help="The schema of its documents, a DTD or an XSD; else inferred."),
+    ] = None,
     root: Annotated[str | None, typer.Option(metavar="ELEMENT", help="The root, where the schema has several.")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="What it is called; else as its folder.")] = None,
     data: Annotated[list[str] | None, typer.Option("--data", metavar="FILE", help="A document; repeatable.")] = None,
@@ -64,10 +66,18 @@ def init(
 
     It gets a key, which is its identity, and a copy of the schema with all of its files. Prints its peer id. What a
     shell makes of --data records/*.xml is as well: the files after the first are DOCUMENTs.
+
+    Without --schema, an XSD is inferred from the documents, as by `heptox schema infer`: all of them are valid for it.
     """
-    made = PeerFolder.create(folder, schema, name, root, catalogues or ())
-    print_result(made.identity.peer_id)
     documents = [*(data or []), *(more or [])]
+    if schema is not None:
+        made = PeerFolder.create(folder, schema, name, root, catalogues or ())
+    elif not documents or "-" in documents:
+        raise typer.BadParameter("give --schema FILE, or files of documents from which it is inferred")
+    else:
+        made = create_inferred(folder, documents, name, root)
+        print_note(f"its schema is inferred from {_count(len(documents), 'document')}: {made.schema_file}")
+    print_result(made.identity.peer_id)
     _load_all(folder, documents, replacing=False)
     where = shlex.quote(str(folder))
     first = "" if documents else f"`heptox peer load {where} DOCUMENT...` loads documents, "
@@ -129,10 +139,10 @@ def load(
 ) -> None:
     """Load documents into a peer, or remove some, whether its daemon runs or not.
 
-    A document goes by the name of its file. One that is no XML, or has another root element than the peer's schema, is
-    refused, and the others go on; one that is otherwise not valid for the schema is kept, and reported. Queries go on
-    meanwhile. On a terminal, a long load shows its progress. What is to be removed is removed when the others are
-    loaded.
+    A document goes by the name of its file. One that is no XML, has another root element than the peer's schema, or is
+    not valid for it, is refused, and the others go on; with validation = "lax" in peer.toml, one that is not valid is
+    kept, and reported. Queries go on meanwhile. On a terminal, a long load shows its progress. What is to be removed is
+    removed when the others are loaded.
     """
     if not documents and not remove:
         raise typer.BadParameter("give a DOCUMENT to load, or --remove NAME")

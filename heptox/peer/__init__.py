@@ -23,14 +23,36 @@ if TYPE_CHECKING:
         peer_status as peer_status,
         stop_peer as stop_peer,
     )
-    from heptox.peer.control.background import DAEMON_LOG as DAEMON_LOG, start_in_background as start_in_background
-    from heptox.peer.control.client import Client as Client
-    from heptox.peer.control.endpoint import ControlAddress as ControlAddress
-    from heptox.peer.control.subscriptions import Subscriptions as Subscriptions, subscriptions_at as subscriptions_at
-    from heptox.peer.daemon import serve as serve
-    from heptox.peer.folder.choosing import find_peer as find_peer
-    from heptox.peer.folder.files import write_atomically as write_atomically
-    from heptox.peer.folder.folder import Acquaintance as Acquaintance, PeerFolder as PeerFolder
+    from heptox.peer.control.background import (
+        DAEMON_LOG as DAEMON_LOG,
+        start_in_background as start_in_background,
+    )
+    from heptox.peer.control.client import (
+        Client as Client,
+    )
+    from heptox.peer.control.endpoint import (
+        ControlAddress as ControlAddress,
+    )
+    from heptox.peer.control.subscriptions import (
+        Subscriptions as Subscriptions,
+        subscriptions_at as subscriptions_at,
+    )
+    from heptox.peer.daemon import (
+        serve as serve,
+    )
+    from heptox.peer.folder.choosing import (
+        find_peer as find_peer,
+    )
+    from heptox.peer.folder.files import (
+        write_atomically as write_atomically,
+    )
+    from heptox.peer.folder.folder import (
+        Acquaintance as Acquaintance,
+        PeerFolder as PeerFolder,
+    )
+    from heptox.peer.folder.inferring import (
+        create_inferred as create_inferred,
+    )
     from heptox.peer.models.control import (
         AcquaintanceRequest as AcquaintanceRequest,
         DocumentModel as DocumentModel,
@@ -46,7 +68,10 @@ if TYPE_CHECKING:
         RequestModel as RequestModel,
         StatusModel as StatusModel,
     )
-    from heptox.peer.models.feed import FeedsModel as FeedsModel, GettingModel as GettingModel
+    from heptox.peer.models.feed import (
+        FeedsModel as FeedsModel,
+        GettingModel as GettingModel,
+    )
     from heptox.peer.models.subscriptions import (
         DeadLetterModel as DeadLetterModel,
         NotificationModel as NotificationModel,
@@ -58,8 +83,12 @@ if TYPE_CHECKING:
         SubscriptionsRequest as SubscriptionsRequest,
         Understanding as Understanding,
     )
-    from heptox.peer.process.evaluating import evaluated_once as evaluated_once
-    from heptox.peer.query.bounds import Limits as Limits
+    from heptox.peer.process.evaluating import (
+        evaluated_once as evaluated_once,
+    )
+    from heptox.peer.query.bounds import (
+        Limits as Limits,
+    )
     from heptox.peer.query.events import (
         Acquainted as Acquainted,
         Arrived as Arrived,
@@ -85,8 +114,12 @@ if TYPE_CHECKING:
         Untranslated as Untranslated,
         Wake as Wake,
     )
-    from heptox.peer.query.state import PeerState as PeerState
-    from heptox.peer.query.translating import translated as translated
+    from heptox.peer.query.state import (
+        PeerState as PeerState,
+    )
+    from heptox.peer.query.translating import (
+        translated as translated,
+    )
     from heptox.peer.wire.messages import (
         Acknowledge as Acknowledge,
         Answers as Answers,
@@ -105,7 +138,9 @@ if TYPE_CHECKING:
         encode as encode,
         peers_of as peers_of,
     )
-    from heptox.peer.wire.standing import Side as Side, Standing as Standing
-
+    from heptox.peer.wire.standing import (
+        Side as Side,
+        Standing as Standing,
+    )
 
 __getattr__ = later(__name__)

@@ -40,6 +40,9 @@ from heptox.schema.groups import (
     alike_boxes as alike_boxes,
     groups as groups,
 )
+from heptox.schema.inference import (
+    changes_to_admit as changes_to_admit,
+)
 from heptox.schema.merging import (
     by_name as by_name,
 )

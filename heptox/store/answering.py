@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeAlias
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from heptox.grammar import syntax
 from heptox.store.allowance import MemoryUse
+from heptox.store.asides import Asides
 from heptox.store.columnar import FEW, Columns, NotColumnarError, Portion, Read
 from heptox.store.items import AttributeItem, Constructed, Construction, Item, TextItem, string_value
 from heptox.store.plan import AttributeSlot, Block, LeafSlot, Member, RangeSlot, Slot, TextSlot
@@ -18,6 +19,12 @@ from heptox.store.statement import Plan
 from heptox.store.text import escaped_text, text_of
 
 Row: TypeAlias = tuple[Any, ...]
+AsidesOf: TypeAlias = Callable[[int], Asides | None]
+"""What a document has besides its text, by its number."""
+
+
+def no_asides(_doc: int) -> None:
+    """Documents have nothing besides their texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +32,19 @@ class _Range:
     """An element as it stands in a document."""
 
     read: Read
+    asides: Asides | None
     doc: int
     node: int
     stop: int
 
     @property
     def xml(self) -> str:
-        return self.read(self.doc, self.node, self.stop)
+        written = self.read(self.doc, self.node, self.stop)
+        return written if self.asides is None else self.asides.element(written, self.node)
 
     @property
     def text(self) -> str:
-        return text_of(self.xml)
+        return text_of(self.read(self.doc, self.node, self.stop))
 
 
 @dataclass(slots=True)
@@ -52,10 +61,11 @@ class _Match:
 class Assembly(Construction[_Match]):
     """Puts the rows of a plan together to items."""
 
-    def __init__(self, plan: Plan, read: Read, held: MemoryUse) -> None:
+    def __init__(self, plan: Plan, read: Read, held: MemoryUse, asides: AsidesOf = no_asides) -> None:
         super().__init__(held)
         self._plan = plan
         self._read = read
+        self._asides = asides
 
     def answers(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Portion]:
         """The items of an answer, in order, as rows come in order."""
@@ -64,7 +74,7 @@ class Assembly(Construction[_Match]):
             return
         batches = chain([first], batches)
         try:
-            if len(first) < FEW:
+            if len(first) < FEW or self._asides is not no_asides:
                 raise NotColumnarError
             columns = Columns(self._plan, self._read, self._held.allowance.characters)
         except NotColumnarError:
@@ -117,10 +127,12 @@ class Assembly(Construction[_Match]):
         match slot:
             case LeafSlot(name, place) if match.texts[place] is not None:
                 value = match.texts[place]
-                yield Constructed(f"<{name}>{escaped_text(value)}</{name}>" if value else f"<{name}/>", value)
+                written = f"<{name}>{escaped_text(value)}</{name}>" if value else f"<{name}/>"
+                asides = self._asides(match.doc)
+                yield Constructed(written if asides is None else asides.leaf(written), value)
             case RangeSlot(node, stop, document) if match.offsets[node] is not None:
                 doc = match.doc if document is None else match.offsets[document]
-                yield _Range(self._read, doc, match.offsets[node], match.offsets[stop])
+                yield _Range(self._read, self._asides(doc), doc, match.offsets[node], match.offsets[stop])
             case AttributeSlot(name, place) if match.texts[place] is not None:
                 yield AttributeItem(name, match.texts[place])
             case TextSlot(place) if match.texts[place]:

@@ -2,14 +2,17 @@
 
 It is ``<a x="1">text</a>``, ``<a/>`` where nothing is inside, attributes as they come and then those that the schema
 gives a default; no comments, instructions, CDATA sections, declarations, and no entities but those that XML needs, in
-UTF-8. Most documents are in it already for the most part. Such pieces are recognised by their :mod:`markup
-<heptox.store.markup>`, all tags at once, and taken as they stand; the others are written tag by tag.
+UTF-8. What is not in it is told besides (see :mod:`asides <heptox.store.asides>`). Most documents are in it already for
+the most part. Such pieces are recognised by their :mod:`markup <heptox.store.markup>`, all tags at once, and taken as
+they stand; the others are written tag by tag.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -18,6 +21,7 @@ import pyarrow.compute as pc
 
 from heptox.errors import Fault, InputError
 from heptox.schema import Amendments, AttributeType, Element, tokens
+from heptox.store.asides import Aside, Spelling, leaf_of
 from heptox.store.markup import EMPTY, END, START, Markup, Names, markup, slices
 from heptox.store.places import NOWHERE, Numbers, Table
 from heptox.store.relations import Catalogue
@@ -159,12 +163,32 @@ def _are_references(characters: npt.NDArray[np.uint8]) -> bool:
     return bool(found.all())
 
 
-class CanonicalReader:
-    """Reads one document, and gives it back in the one form."""
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    """An aside that comes after so many pieces; the last of them may be the tag of the element that it is in."""
 
-    def __init__(self, form: Form, reader: XmlReader) -> None:
+    pieces: int
+    data: str
+    inside: bool
+
+
+class CanonicalReader:
+    """Reads one document, and gives it back in the one form.
+
+    ``keeps_asides`` says whether it tells what it leaves out, for which the reader has to keep prefixes.
+    """
+
+    def __init__(self, form: Form, reader: XmlReader, *, keeps_asides: bool = False) -> None:
+        self.asides: list[Aside] = []
+        """What was left out of the blocks so far, in order; of the whole document, once all blocks have come."""
         self._form = form
         self._reader = reader
+        self._keeps_asides = keeps_asides
+        self._spelling = Spelling(form.written, reader)
+        self._noted: list[_Noted] = []
+        self._waiting_asides: list[Aside] = []
+        self._length = 0
+        self._blocks_length = 0
         self._pieces: list[str] = []
         self._open = False
         self._taken: Markup | None = None
@@ -179,12 +203,14 @@ class CanonicalReader:
         Raises :class:`InputError` as :meth:`XmlReader.read`, and HX1006 when elements are nested deeper than
         :data:`MAXIMUM_DEPTH`.
         """
-        for _ in self._reader.read(*self._handlers(), self._take):
+        for _ in self._reader.read(*self._handlers(), self._take, aside=self._note if self._keeps_asides else None):
             taken, self._taken = self._taken, None
             block = taken if taken is not None and not self._waiting else self._cut(taken)
             if block is not None:
                 self._check_depth(block)
+                self._settle(block.text)
                 yield block
+        self._settle(b"", last=True)
 
     def whole(self) -> bytes:
         """All of the document's text at once, tag by tag: the fastest way to read one of some kilobytes.
@@ -205,6 +231,8 @@ class CanonicalReader:
         if self._taken is not None and self._pieces:
             self._waiting.append(self._written())
             self._open = False
+        if self._taken is not None:
+            self._length += len(self._taken.text)
         return self._taken is not None
 
     def _is_written(self, piece: bytes) -> bool:
@@ -241,9 +269,47 @@ class CanonicalReader:
             raise InputError(Fault("HX1006", message, self._reader.position))
 
     def _written(self) -> bytes:
+        if self._noted:
+            self._place_noted()
         text = "".join(self._pieces).encode()
         self._pieces.clear()
+        self._length += len(text)
         return text
+
+    def _note(self, data: str) -> None:
+        self._noted.append(_Noted(len(self._pieces), data, self._open))
+
+    def _place_noted(self) -> None:
+        """Find the places of what comes before what is about to be written, or right behind it."""
+        pieces = self._pieces
+        place, done = self._length, 0
+        noted, self._noted = self._noted, []
+        for each in noted:
+            if each.pieces > len(pieces):
+                self._noted.append(replace(each, pieces=each.pieces - len(pieces)))
+                continue
+            place += len("".join(pieces[done : each.pieces]).encode())
+            done = each.pieces
+            empty = each.inside and pieces[each.pieces - 1].endswith("/>")
+            self._waiting_asides.append(Aside(place - len("/>") if empty else place, each.data))
+
+    def _settle(self, text: bytes, *, last: bool = False) -> None:
+        """Tell what was left out of the next block."""
+        begin, self._blocks_length = self._blocks_length, self._blocks_length + len(text)
+        if not (self._waiting_asides or self._noted or last):
+            return
+        if last:
+            self._place_noted()
+        waiting, self._waiting_asides = self._waiting_asides, []
+        for each in waiting:
+            if each.place < self._blocks_length:
+                self.asides.append(replace(each, leaf=leaf_of(text, each, each.place - begin)))
+            elif last:
+                self.asides.append(each)
+            else:
+                self._waiting_asides.append(each)
+        if last and self._keeps_asides and (whole := self._spelling.aside()) is not None:
+            self.asides.insert(0, whole)
 
     def _handlers(
         self,
@@ -253,17 +319,24 @@ class CanonicalReader:
         write = pieces.append
         form = self._form
         plain = {name for name in form.elements if not form.defaults[name]}
+        spelling = self._spelling
+        other = spelling.other
 
         def start(name: str, attributes: list[str]) -> None:
             if name[0] == "{" or form.written:
-                name = form.written.name(name)
-            write(f"<{name}>" if not attributes and name in plain else tag(name, attributes))
+                name = spelling.name(name, taken=self.taken > 0)
+            written = f"<{name}>" if not attributes and name in plain else tag(name, attributes)
+            if other:
+                self._open = False
+                self._note(json.dumps(other))
+                other.clear()
+            write(written)
             self._open = True
 
         def tag(name: str, attributes: list[str]) -> str:
             several = form.tokenised.get(name, frozenset())
             parts = [f"<{name}"]
-            pairs = iter(form.written.attributes(attributes))
+            pairs = iter(spelling.attributes(attributes, taken=self.taken > 0))
             for attribute in pairs:
                 value = next(pairs)
                 if " " in value and attribute in several:
@@ -280,7 +353,7 @@ class CanonicalReader:
                 pieces[-1] = pieces[-1][:-1] + "/>"
                 self._open = False
             else:
-                write(f"</{form.written.name(name) if name[0] == '{' or form.written else name}>")
+                write(f"</{spelling.end(name) if name[0] == '{' or form.written else name}>")
 
         def text(part: str) -> None:
             self._open = False

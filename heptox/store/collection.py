@@ -405,7 +405,7 @@ def interpreted(
             text += decompress(piece)
             if len(text) > MOST_IN_MEMORY:
                 raise StoreError(Fault("HX6008", f"the query reads over {MOST_IN_MEMORY:,} bytes of document {doc}"))
-        index = DocumentIndex(names=plans[0].names)
+        index = DocumentIndex()
         index.read(bytes(text))
     except HeptoxError as error:
         return [Answer(doc, (), str(error)) for _ in plans]

@@ -1,9 +1,9 @@
 """Documents at rest: the relations of a schema and the texts of its documents, in one DuckDB database.
 
 The tables: those of the catalogue, with the number ``doc`` of the document before their columns; ``documents``, one row
-for each document; ``chunks``, their texts in pieces; ``store``, one row that says of which schema the store is.
-A document is loaded, replaced or removed in one transaction: whatever happens, it is there whole or not at all, and a
-reader sees meanwhile the state before.
+for each document; ``chunks``, their texts in pieces; ``asides``, what they have besides; ``store``, one row that says
+of which schema the store is. A document is loaded, replaced or removed in one transaction: whatever happens, it is
+there whole or not at all, and a reader sees meanwhile the state before.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import pyarrow as pa
 from heptox.errors import Fault, Position, StoreError
 from heptox.garbage import uncollected
 from heptox.schema import EdgeValidator, SchemaGraph, parse_schema
+from heptox.store.asides import ASIDES, AsidesReader, keep_asides
 from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.chunks import ChunkReader
 from heptox.store.connection import Cursor, connected, database_faults, disconnect, readable, rows_of
@@ -41,7 +42,7 @@ from heptox.store.projection import Projection, TooLongError, projected, whole_e
 from heptox.store.relations import Catalogue
 from heptox.xml import XmlReader, unreadable
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The version of what is in a store file; one of another version is refused."""
 THREADS: Final = 2
 """Threads that DuckDB uses for a store, unless the caller says otherwise."""
@@ -79,10 +80,17 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """What the documents are between two changes: whether all of them fit the schema, and whether some are white."""
+    """What the documents are between two changes: whether all of them fit the schema, and whether some are white, or
+    have something besides their texts."""
 
     regular: bool
     white: bool
+    has_asides: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a statement may give all of an answer."""
+        return self.regular and not self.has_asides
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +116,7 @@ class Store:
         self._cursors: WeakSet[Cursor] = WeakSet()
         self._readers: set[pa.RecordBatchReader] = set()
         self._few = FewRows()
+        self.asides = AsidesReader(catalogue.names)
         self._is_closed = False
         self._writing = Lock()
         self._reading = Lock()
@@ -239,8 +248,7 @@ class Store:
         reason: str,
         projection: Projection | None = None,
     ) -> bytes:
-        """The text of a document for ``reader``, which has it in memory, since ``reason`` keeps it from being asked by
-        statements.
+        """The text of a document for ``reader``, which has it in memory, since it is for ``reason`` not in statements.
 
         Of a document that fits the schema only what a ``projection`` needs is read.
 
@@ -353,8 +361,8 @@ class Store:
 
     def _looked(self) -> State:
         with self._lent_cursor() as cursor:
-            found = rows_of(cursor, "SELECT DISTINCT regular, white FROM documents")
-        return State(all(regular for regular, _ in found), any(white for _, white in found))
+            found = rows_of(cursor, "SELECT DISTINCT regular, white, doc IN (SELECT doc FROM asides) FROM documents")
+        return State(all(row[0] for row in found), any(row[1] for row in found), any(row[2] for row in found))
 
     def _take(
         self, cursor: Cursor, name: str, source: IO[bytes], progress: Callable[[int], None] | None
@@ -362,17 +370,18 @@ class Store:
         doc = rows_of(cursor, "SELECT nextval('numbers')")[0][0]
         file = _Measured(source, progress)
         with Intake(cursor, doc, self._places) as intake:
-            for block in CanonicalReader(self._form, XmlReader(file, name)).blocks():
+            reader = CanonicalReader(self._form, XmlReader(file, name, keeps_prefixes=True), keeps_asides=True)
+            for block in reader.blocks():
                 intake.add(block)
             intake.end()
-        if not intake.regular:
-            self._delete(cursor, doc, rows_only=True)
+        keep_asides(cursor, doc, reader.asides)
         misfits = None
         if not intake.regular:
+            self._delete(cursor, doc, rows_only=True)
             source.seek(0)
-            reader = XmlReader(source, name)
-            misfits = EdgeValidator(self.catalogue.schema, lambda: reader.position, "HX6020")
-            for _ in reader.read(misfits.start, misfits.end, misfits.text):
+            again = XmlReader(source, name)
+            misfits = EdgeValidator(self.catalogue.schema, lambda: again.position, "HX6020")
+            for _ in again.read(misfits.start, misfits.end, misfits.text):
                 pass
         document = StoredDocument(
             doc,
@@ -391,7 +400,7 @@ class Store:
         return document
 
     def _delete(self, cursor: Cursor, doc: int, *, rows_only: bool = False) -> None:
-        for table in self._tables if rows_only else [*self._tables, "chunks", "documents"]:
+        for table in self._tables if rows_only else [*self._tables, "chunks", "asides", "documents"]:
             rows_of(cursor, f"DELETE FROM {table} WHERE doc = ?", [doc])
 
 
@@ -527,6 +536,7 @@ def _make(connection: Cursor, catalogue: Catalogue) -> None:
     rows_of(connection, "CREATE SEQUENCE numbers")
     rows_of(connection, f"CREATE TABLE documents ({_DOCUMENTS})")
     rows_of(connection, f"CREATE TABLE chunks ({_CHUNKS})")
+    rows_of(connection, f"CREATE TABLE asides ({ASIDES})")
     rows_of(connection, "CREATE INDEX chunks_by_place ON chunks (place)")
     for relation in catalogue.relations:
         columns = "".join(f", {column.name} {column.type}" for column in relation.columns)

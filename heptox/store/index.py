@@ -6,10 +6,12 @@ its content. So sorting numbers is document order, equal numbers are one node, a
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby
 from sys import intern
@@ -19,7 +21,8 @@ from weakref import WeakKeyDictionary
 from lxml import etree
 
 from heptox.checks import Check
-from heptox.store.text import escaped_attribute, escaped_text
+from heptox.store.asides import Asides
+from heptox.store.text import escaped_attribute, escaped_text, text_of
 from heptox.store.written_names import WrittenNames
 from heptox.xml import NO_PREFIXES, Document, XmlElement, XmlReader
 
@@ -51,6 +54,9 @@ class DocumentIndex:
         "_kinds",
         "_names",
         "_open",
+        "_originals",
+        "_starts",
+        "_stops",
         "_text",
         "_texts",
         "_values",
@@ -70,6 +76,9 @@ class DocumentIndex:
         self._elements_named: dict[str, Numbers] = {}
         self._attributes_named: dict[str, Numbers] = {}
         self._open: list[int] = []
+        self._originals: list[_Original] = []
+        self._starts: dict[int, int] = {}
+        self._stops: dict[int, int] = {}
         self._text: list[str] = []
         self.documents: list[int] = []
         for root in roots:
@@ -86,22 +95,47 @@ class DocumentIndex:
         self._ends.append(node + 1)
         return node
 
-    def read(self, text: bytes, file: str | None = None, check: Check | None = None) -> None:
-        """Add a document as a store has it, of which no tree is made. ``check`` is called again and again, and may
-        raise an error.
+    def read(
+        self, text: bytes, file: str | None = None, check: Check | None = None, asides: Asides | None = None
+    ) -> None:
+        """Add a document by its text in the one form, with what it has besides. ``check`` is called again and again,
+        and may raise an error.
 
         Raises :class:`InputError` as :meth:`heptox.xml.XmlReader.read`.
         """
-        start = self._start
-        is_xml = b"Q{" not in text  # names in namespaces without a prefix are none of XML
-        if not is_xml:
-            text = self.names.item(text.decode()).encode()
-            start = self._expanded_start
-        reader = XmlReader(BytesIO(text), file, as_written=is_xml)
+        if asides is not None:
+            self._originals.append(_Original(len(self._kinds), text, asides))
         with self._document():
-            for _ in reader.read(start, self._end, self._text.append):
+            if asides is not None or b"Q{" in text:
+                self._read_tags(text.decode(), check, keeps_places=asides is not None)
+                return
+            for _ in XmlReader(BytesIO(text), file, as_written=True).read(self._start, self._end, self._text.append):
                 if check is not None:
                     check()
+
+    def _read_tags(self, text: str, check: Check | None, *, keeps_places: bool) -> None:
+        """Read a text in which names may be such as no parser takes; keep the places of its elements."""
+        is_short = text.isascii()
+        at = place = 0
+        for number, tag in enumerate(_TAG.finditer(text)):
+            begin, stop = tag.span()
+            if check is not None and not number % _TAGS_AT_ONCE:
+                check()
+            if begin > at:
+                self._text.append(_unescaped(text[at:begin]))
+            place += begin - at if is_short else len(text[at:begin].encode())
+            length = stop - begin if is_short else len(tag[0].encode())
+            ends, name, attributes, is_empty = tag.groups()
+            if not ends:
+                pairs = _ATTRIBUTE.findall(attributes)
+                self._start(name, [part for own, value in pairs for part in (own, _unescaped(value))])
+                if keeps_places:
+                    self._starts[self._open[-1]] = place
+            at, place = stop, place + length
+            if ends or is_empty:
+                if keeps_places:
+                    self._stops[self._open[-1]] = place
+                self._end(name)
 
     @contextmanager
     def _document(self) -> Iterator[None]:
@@ -248,6 +282,10 @@ class DocumentIndex:
 
     def write(self, node: int) -> str:
         """An element or text node as XML text."""
+        if node in self._starts:
+            original = self._originals[bisect_right(self._originals, node, key=lambda each: each.first) - 1]
+            begin = self._starts[node]
+            return original.asides.element(original.text[begin : self._stops[node]].decode(), begin)
         pieces: list[str] = []
         open_elements: list[int] = []
         end = self._ends[node]
@@ -271,6 +309,25 @@ class DocumentIndex:
             node = content
         pieces.extend(f"</{self._names[element]}>" for element in reversed(open_elements))
         return "".join(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class _Original:
+    """A document that has something besides its text, and its first node."""
+
+    first: int
+    text: bytes
+    asides: Asides
+
+
+_TAG: Final = re.compile(r"<(/?)([^\s/<>]+)([^<>]*?)(/?)>")
+_ATTRIBUTE: Final = re.compile(r' ([^\s="]+)="([^"]*)"')
+"""A tag, and an attribute in one, as the one form has them."""
+_TAGS_AT_ONCE: Final = 1_024
+
+
+def _unescaped(text: str) -> str:
+    return text_of(text) if "&" in text else text
 
 
 _indexes: WeakKeyDictionary[Document, DocumentIndex] = WeakKeyDictionary()

@@ -17,7 +17,8 @@ from heptox.checks import Check
 from heptox.errors import Fault, StoreError
 from heptox.grammar import syntax
 from heptox.store.allowance import Allowance, MemoryUse
-from heptox.store.answering import Assembly
+from heptox.store.answering import Assembly, no_asides
+from heptox.store.asides import Asides
 from heptox.store.columnar import Portion
 from heptox.store.compiling import compiled
 from heptox.store.connection import Cursor, database_faults
@@ -138,7 +139,7 @@ def query(
 def _answered(store: Store, plan: QueryPlan, check: Check | None, allowance: Allowance | None) -> Iterator[str]:
     """The items of an answer, with written names."""
     state = store.state
-    if state is not None and state.regular and _is_one_statement(plan.on(white=state.white)):
+    if state is not None and state.is_plain and _is_one_statement(plan.on(white=state.white)):
         with closing(store.cursor()) as cursor:
             portions = _Moment(store, cursor, None, []).stated(plan, check, allowance)
             first = next(portions, None)
@@ -150,8 +151,8 @@ def _answered(store: Store, plan: QueryPlan, check: Check | None, allowance: All
     reads_texts = plan.plan is None or plan.plan.reads_texts or plan.ignores_white
     with _moment(store, texts=reads_texts) as moment:
         plan = plan.on(white=any(document.white for document in moment.documents))
-        irregular = [document for document in moment.documents if not document.regular]
         together = any(syntax.collections(plan.expression))
+        irregular = [document for document in moment.documents if moment.is_beyond(plan, document, together=together)]
         if together and (plan.plan is None or irregular):
             yield from moment.interpreted_together(plan, check, allowance)
             return
@@ -164,14 +165,20 @@ def _answered(store: Store, plan: QueryPlan, check: Check | None, allowance: All
             for portion in stated:
                 yield from portion.items
             return
-        pairs = (pair for portion in stated for pair in zip(portion.documents, portion.items, strict=True))
+        apart = {document.doc for document in irregular}
+        pairs = (
+            (doc, item)
+            for portion in stated
+            for doc, item in zip(portion.documents, portion.items, strict=True)
+            if doc not in apart
+        )
         for _, item in _in_turn(pairs, moment.interpreted(plan, irregular, check, allowance)):
             yield item
 
 
-def texts(store: Store) -> tuple[str, ...]:
+def texts(store: Store, *, splitting: bool) -> tuple[str, ...]:
     """The texts of all documents of a store at one moment, in the order in which they were loaded, with what the schema
-    declares to be identifiers.
+    declares to be identifiers. Comments and instructions that split a text are there only if they may be ``splitting``.
 
     Raises :class:`StoreError` (HX6008) where they are too large to be held at once.
     """
@@ -179,11 +186,7 @@ def texts(store: Store) -> tuple[str, ...]:
         if sum(document.length for document in moment.documents) > MOST_IN_MEMORY:
             message = f"the query reads over {MOST_IN_MEMORY:,} bytes of {len(moment.documents)} documents"
             raise StoreError(Fault("HX6008", message, hint="it is no query of the fragment, which is not read whole"))
-        attributes, names = identifying(store.catalogue.graph), store.catalogue.names
-        return tuple(
-            with_identifiers(names.item(moment.text(document.doc, 0, document.length)), attributes)
-            for document in moment.documents
-        )
+        return tuple(moment.whole_text(document, splitting=splitting) for document in moment.documents)
 
 
 def _is_one_statement(plan: QueryPlan) -> bool:
@@ -198,6 +201,7 @@ class _Document:
     length: int
     regular: bool
     white: bool
+    has_asides: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +212,8 @@ class _Moment:
     rows: Cursor
     texts: Cursor | None
     documents: list[_Document]
+    with_asides: frozenset[int] = frozenset()
+    """The numbers of the documents that have something besides their texts."""
 
     @property
     def is_open(self) -> bool:
@@ -218,6 +224,34 @@ class _Moment:
         assert self.texts is not None  # it is there for whatever reads texts
         return self.store.text(doc, node, stop, self.texts)
 
+    def asides(self, doc: int) -> Asides | None:
+        """What a document has besides its text, if anything."""
+        if self.texts is None or doc not in self.with_asides:
+            return None
+        return self.store.asides.read(self.texts, doc)
+
+    def is_beyond(self, plan: QueryPlan, document: _Document, *, together: bool) -> bool:
+        """Whether a statement does not give a document's items: it does not fit, or has something besides the text of
+        an element that the statement gives back by its text."""
+        if not document.regular or plan.plan is None or not document.has_asides:
+            return not document.regular
+        asides, leaves = self.asides(document.doc), plan.plan.leaves
+        return asides is not None and bool(leaves & (asides.spelt | asides.leaves if together else asides.leaves))
+
+    def whole_text(self, document: _Document, *, splitting: bool) -> str:
+        """All of a document, with what the schema declares to be identifiers."""
+        attributes, names = identifying(self.store.catalogue.graph), self.store.catalogue.names
+        text, asides = self.text(document.doc, 0, document.length), self.asides(document.doc)
+        if asides is not None:
+            text = asides.document(text, splitting=splitting)
+            attributes = [
+                (each, own, kind)
+                for element, attribute, kind in attributes
+                for each in asides.spellings(element)
+                for own in asides.spellings(f"@{attribute}")
+            ]
+        return with_identifiers(names.item(text), attributes)
+
     def stated(
         self, plan: QueryPlan, check: Check | None, allowance: Allowance | None
     ) -> Generator[Portion, None, None]:
@@ -227,7 +261,8 @@ class _Moment:
             return
         allowance = allowance or Allowance()
         with MemoryUse(allowance) as held:
-            yield from Assembly(plan.plan, self.text, held).answers(self._found(statement, check, allowance))
+            assembly = Assembly(plan.plan, self.text, held, self.asides if self.with_asides else no_asides)
+            yield from assembly.answers(self._found(statement, check, allowance))
 
     def _found(self, statement: str, check: Check | None, allowance: Allowance) -> Iterator[pa.RecordBatch]:
         batches = rows_of(self.store.found(self.rows, statement, ROWS))
@@ -274,12 +309,15 @@ class _Moment:
                     self.texts,
                     reader="the query",
                     reason=plan.reason or _MISFIT,
-                    projection=needed(plan.written) if document.regular and not self.is_open else None,
+                    projection=needed(plan.written) if self._is_projected(document) else None,
                 )
                 held.enter_context(allowance.taken(index_bytes(text)))
-                index.read(text, document.name, check)
+                index.read(text, document.name, check, self.asides(document.doc))
                 del text
             yield from evaluate_indexed(plan.written, [index], check, allowance)
+
+    def _is_projected(self, document: _Document) -> bool:
+        return document.regular and not self.is_open and not document.has_asides
 
 
 @contextmanager
@@ -289,13 +327,13 @@ def _moment(store: Store, *, texts: bool) -> Iterator[_Moment]:
     reader: Cursor | None = None
     try:
         documents = _documents(rows)
-        if texts or not all(document.regular for document in documents):
+        if texts or any(document.has_asides or not document.regular for document in documents):
             reader = store.cursor()
             while documents != _documents(reader):  # a load came between the two transactions
                 for cursor in (rows, reader):
                     cursor.execute("ROLLBACK")
                 documents = _documents(rows)
-        yield _Moment(store, rows, reader, documents)
+        yield _Moment(store, rows, reader, documents, frozenset(each.doc for each in documents if each.has_asides))
     finally:
         rows.close()
         if reader is not None:
@@ -304,7 +342,8 @@ def _moment(store: Store, *, texts: bool) -> Iterator[_Moment]:
 
 def _documents(cursor: Cursor) -> list[_Document]:
     cursor.execute("BEGIN")
-    found = cursor.execute("SELECT doc, name, length, regular, white FROM documents ORDER BY doc").fetchall()
+    columns = "doc, name, length, regular, white, doc IN (SELECT doc FROM asides)"
+    found = cursor.execute(f"SELECT {columns} FROM documents ORDER BY doc").fetchall()
     return [_Document(*row) for row in found]
 
 

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from heptox.store import sql
 from heptox.store.joins import NotCompiledError
-from heptox.store.plan import Block, Member
+from heptox.store.plan import Block, LeafSlot, Member
 
 MOST_SOURCES: Final = 100
 """Relations that a select joins: DuckDB plans 100 in a second, 200 in ten."""
@@ -58,6 +58,12 @@ class Plan:
     def reads_texts(self) -> bool:
         """Whether some items are elements as they stand in the texts of documents."""
         return self.offsets > 0
+
+    @property
+    def leaves(self) -> frozenset[str]:
+        """The names of the elements that are given back by their texts."""
+        parts = (part for branch in self.branches for part in branch.member.parts)
+        return frozenset(part.name for part in parts if isinstance(part, LeafSlot))
 
 
 def planned(blocks: Sequence[Block]) -> Plan:

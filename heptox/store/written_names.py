@@ -16,14 +16,16 @@ from heptox.xml import (
     NO_PREFIXES,
     XML_NAMESPACE,
     Prefixes,
-    bound_prefix,
     declarations,
     escaped_namespace,
     split_name,
     unescaped_namespace,
 )
 
-_TAG: Final = re.compile(r"<(?P<end>/?)(?P<name>[^\s/<>]+)(?P<attributes>[^<>]*?)(?P<empty>/?)>")
+_TAG: Final = re.compile(
+    r"<!--.*?-->|<\?.*?\?>|<(?P<end>/?)(?P<name>[^\s/<>!?][^\s/<>]*)(?P<attributes>[^<>]*?)(?P<empty>/?)>", re.DOTALL
+)
+"""A tag, or a comment or an instruction, in which nothing is one."""
 _ATTRIBUTE_NAME: Final = re.compile(r'(?<=\s)([^\s="<>]+)(?==")')
 _ELEMENT_PREFIX: Final = re.compile(r"<([^\s/<>:]+):")
 _ATTRIBUTE_PREFIX: Final = re.compile(r'[\s"]([^\s="<>:&;]+):')
@@ -132,9 +134,9 @@ class WrittenNames:
         """An item of an answer: an element declares the namespaces of its names; others stay as they are."""
         if not item.startswith("<") or not (self or "Q{" in item):
             return item
-        if "<Q{" not in item and " Q{" not in item:
+        if not any(sign in item for sign in _NOT_PLAIN):
             return self._with_declarations(item, self._used(item))
-        return _Declaring(self.prefixes.namespaces).text(item)
+        return Declaring(self.prefixes.namespaces).text(item)
 
     def _used(self, item: str) -> dict[str, str]:
         """The prefixes of the names of an element and of all in it, and those with which values begin."""
@@ -154,8 +156,19 @@ class WrittenNames:
         return f"{item[:end]}{declarations(used.items())}{item[end:]}"
 
 
+_NOT_PLAIN: Final = ("<Q{", " Q{", " xmlns", "<!--", "<?")
+"""What stands in an item in which more is to be looked at than the prefixes of a schema."""
+_NO_NAMESPACE: Final = "\0"
+"""What no namespace is."""
 _MOST_KNOWN: Final = 10_000
 """How many names are kept as they were written."""
+
+
+def _declares(attributes: str) -> bool:
+    """Whether attributes declare a namespace."""
+    return "xmlns" in attributes and any(
+        name == "xmlns" or name.startswith("xmlns:") for name in _ATTRIBUTE_NAME.findall(attributes)
+    )
 
 
 def local_name(name: str) -> str:
@@ -177,44 +190,80 @@ def shown_name(name: str) -> str:
     return f"{unescaped_namespace(namespace)}}}{local}" if closes else name
 
 
-class _Declaring:
-    """Writes the names of one element, and of all in it, as names of XML that are declared where they first stand."""
+class Declaring:
+    """Writes the names of one element, and of all in it, as names of XML that are declared where they first stand.
 
-    def __init__(self, known: Mapping[str, str]) -> None:
+    ``known`` are the namespaces of the prefixes of written names. An element that declares namespaces has its names
+    already, and so have all in it. Parts of the text may come one after the other, none of which begins or ends within
+    a tag.
+    """
+
+    def __init__(
+        self, known: Mapping[str, str], spelt: Mapping[str, str] | None = None, first: Mapping[str, str] | None = None
+    ) -> None:
+        """``spelt`` are the names as they are to be, where there is one for a written name, which has ``@`` in front if
+        it is that of an attribute. The first tag declares what is ``first``."""
         self._known = known
-        self._scopes: list[dict[str, str]] = [{"xml": XML_NAMESPACE, "": ""}]
+        self._spelt = spelt or {}
+        self._other: Mapping[str, str] = {}
+        self._first = dict(first or {})
+        # where names are spelt anew, and would be read as others without it, a tag says that there is no default
+        default = _NO_NAMESPACE if spelt is not None and known.get("") else ""
+        self._scopes: list[dict[str, str]] = [{"xml": XML_NAMESPACE, "": default}]
+        self._names: list[str] = []
+        self._inside = 0
 
-    def text(self, item: str) -> str:
+    def text(self, item: str, other: Mapping[str, str] | None = None) -> str:
+        """The next part, the first tag of which has ``other`` names where they are given."""
+        self._other = other or {}
         return _TAG.sub(self._tag, item)
 
     def _tag(self, found: re.Match[str]) -> str:
         name = found["name"]
+        if name is None:
+            return found[0]
+        if self._inside or _declares(found["attributes"]):
+            self._inside += -1 if found["end"] else 0 if found["empty"] else 1
+            return found[0]
         if found["end"]:
             self._scopes.pop()
-            return f"</{name.rpartition('}')[2]}>"
+            return f"</{self._names.pop()}>"
         around = self._scopes[-1]
         scope = dict(around)
         written = self._element(name, scope)
         attributes = _ATTRIBUTE_NAME.sub(lambda one: self._attribute(one[0], scope), found["attributes"])
+        for prefix, namespace in self._first.items():
+            if scope.get(prefix) == around.get(prefix):
+                scope[prefix] = namespace
+        self._first, self._other = {}, {}
         if not found["empty"]:
             self._scopes.append(scope)
+            self._names.append(written)
         new = declarations((one, uri) for one, uri in scope.items() if around.get(one) != uri)
         return f"<{written}{new}{attributes}{found['empty']}>"
 
-    def _element(self, name: str, scope: dict[str, str]) -> str:
+    def _namespace(self, name: str) -> str:
+        """The namespace of a written name, of an element."""
         if name.startswith("Q{"):
-            namespace, _, local = name[2:].rpartition("}")
-            scope[""] = unescaped_namespace(namespace)
-            return local
-        prefix = name.rpartition(":")[0]
-        scope[prefix] = self._known.get(prefix, "")
-        return name
+            return unescaped_namespace(name[2:].rpartition("}")[0])
+        return self._known.get(name.rpartition(":")[0], "")
+
+    def _spelling(self, name: str) -> str | None:
+        return self._other.get(name) or self._spelt.get(name)
+
+    def _element(self, name: str, scope: dict[str, str]) -> str:
+        written = self._spelling(name) or name.rpartition("}")[2]
+        scope[written.rpartition(":")[0]] = self._namespace(name)
+        return written
 
     def _attribute(self, name: str, scope: dict[str, str]) -> str:
+        if (spelt := self._spelling(f"@{name}")) is not None:
+            if ":" in spelt:
+                scope[spelt.rpartition(":")[0]] = self._namespace(name)
+            return spelt
         if name.startswith("Q{"):
-            namespace, _, local = name[2:].rpartition("}")
-            return f"{bound_prefix(scope, unescaped_namespace(namespace), self._known)}:{local}"
+            return f"{bound_prefix(scope, self._namespace(name), self._known)}:{name.rpartition('}')[2]}"
         prefix = name.rpartition(":")[0]
-        if prefix in self._known and prefix:
+        if prefix and prefix in self._known:
             scope[prefix] = self._known[prefix]
         return name

@@ -77,6 +77,12 @@ class XQuery:
         """Whether a query may ask all documents at once: it is to, or has the word ``collection``."""
         return self.together or "collection" in self.text
 
+    @property
+    def may_see_asides(self) -> bool:
+        """Whether comments and instructions may split the texts of documents: for a query that asks for them, or that
+        does not ask for nodes of text, which ``deep-equal`` compares too."""
+        return bool(_ASKS_FOR_ASIDES.search(self.text)) or not _ASKS_FOR_TEXTS.search(self.text)
+
     def parts(self) -> list[XQuery]:
         """The questions of which the answers, one after the other, are the answer: about a document at a time, or about
         all of them where they may be asked together.
@@ -288,6 +294,8 @@ _NAMESPACE: Final = re.compile(
 )
 _DEFAULT_NAMESPACE: Final = re.compile(rf"\bdeclare{_BETWEEN}default{_BETWEEN}element{_BETWEEN}namespace\b")
 _DECLARES_A_VERSION: Final = re.compile(rf"(?:{_BETWEEN})?xquery{_BETWEEN}(?:version|encoding)\b|module\b")
+_ASKS_FOR_ASIDES: Final = re.compile(r"\b(?:comment|processing-instruction|node)\s*\(")
+_ASKS_FOR_TEXTS: Final = re.compile(r"\btext\s*\(|\bdeep-equal\b")
 _EXTERNAL: Final = re.compile(
     rf"\bdeclare{_BETWEEN}(?:%[^;$]*?)?variable{_BETWEEN}?\$({_NAME})(?:(?!:=)[^;{{])*?\bexternal\b", re.DOTALL
 )

@@ -3,8 +3,6 @@
 What needs a parser is loaded when it is first asked for.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
@@ -36,7 +34,12 @@ from heptox.xml.namespaces import (
 )
 
 if TYPE_CHECKING:
-    from heptox.xml.beside import beside_content as beside_content
+    from heptox.xml.beside import (
+        beside_content as beside_content,
+    )
+    from heptox.xml.comparing import (
+        comparable_text as comparable_text,
+    )
     from heptox.xml.events import (
         Readable as Readable,
         XmlReader as XmlReader,
@@ -70,7 +73,10 @@ if TYPE_CHECKING:
         root_name as root_name,
         root_prefixes as root_prefixes,
     )
-    from heptox.xml.scopes import NamespaceError as NamespaceError, NamespaceScopes as NamespaceScopes
+    from heptox.xml.scopes import (
+        NamespaceError as NamespaceError,
+        NamespaceScopes as NamespaceScopes,
+    )
     from heptox.xml.trees import (
         MOST_ATTRIBUTES as MOST_ATTRIBUTES,
         PARSING as PARSING,
@@ -93,6 +99,5 @@ if TYPE_CHECKING:
         write_document as write_document,
         write_element as write_element,
     )
-
 
 __getattr__ = later(__name__)

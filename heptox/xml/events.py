@@ -58,7 +58,8 @@ class XmlReader:
 
     What a document is stays as everywhere here; its size (:data:`MAXIMUM_SIZE`), its tags (:data:`MAXIMUM_TAG`) and its
     entities (:data:`EXPANSION`) are limited, the depth of elements and the length of a text are not. Names are
-    expanded, and declarations of namespaces no attributes, unless names are to be given ``as_written``.
+    expanded, and declarations of namespaces no attributes, unless names are to be given ``as_written``. If it
+    ``keeps_prefixes``, a name in a namespace that has a prefix is ``{namespace}local}prefix``.
 
     >>> names: list[str] = []
     >>> from io import BytesIO
@@ -75,11 +76,13 @@ class XmlReader:
         *,
         maximum_size: int = MAXIMUM_SIZE,
         as_written: bool = False,
+        keeps_prefixes: bool = False,
     ) -> None:
         self._source = source
         self._file = file
         self._maximum_size = maximum_size
         self._parser = expat.ParserCreate(None, None if as_written else _SEPARATOR, None)  # no table of names is kept
+        self._parser.namespace_prefixes = keeps_prefixes
         self._expands_names = not as_written
         self._expanded = _ExpandedNames()
         self._has_namespaces = False
@@ -106,6 +109,7 @@ class XmlReader:
         text: _TextHandler,
         take: Callable[[bytes], bool] | None = None,
         *,
+        aside: Callable[[str], None] | None = None,
         at_once: int = _BLOCK,
     ) -> Iterator[int]:
         """Read on, block by block of about so many bytes; after each comes how many bytes have been read.
@@ -116,7 +120,8 @@ class XmlReader:
         Who would rather have some parts as they stand gives ``take``, which is asked about a piece before it is read:
         one that comes right after what was reported, ends where an element ends, if what looks like a tag is one, and
         is in UTF-8; nothing that the document declares has a say in what it means. Nothing is reported of a piece for
-        which ``take`` returns true, but it is read all the same, and refused where it is not well-formed.
+        which ``take`` returns true, but it is read all the same, and refused where it is not well-formed. ``aside``
+        takes each comment and processing instruction outside DOCTYPE, as markup.
 
         Raises :class:`InputError` with a position: HX1001 when the source fails, else as :func:`parse_document`.
         """
@@ -131,8 +136,10 @@ class XmlReader:
         parser.EndElementHandler, parser.CharacterDataHandler = end, text
         parser.StartElementHandler = self._first_start
         parser.StartNamespaceDeclHandler = self._bind
+        if aside is not None:
+            _report_asides(parser, aside, self._tell)
         if take is not None:
-            parser.StartCdataSectionHandler, parser.EndCdataSectionHandler = self._open_cdata, self._close_cdata
+            parser.StartCdataSectionHandler = parser.EndCdataSectionHandler = self._enter_or_leave_cdata
         size = at_once if take is None else _FIRST_BLOCK
         rest = b""
         while True:
@@ -234,11 +241,8 @@ class XmlReader:
         self._parser.StartElementHandler, self._parser.CharacterDataHandler = start, text
         start(name, attributes)
 
-    def _open_cdata(self) -> None:
-        self._in_cdata = True
-
-    def _close_cdata(self) -> None:
-        self._in_cdata = False
+    def _enter_or_leave_cdata(self) -> None:
+        self._in_cdata = not self._in_cdata
 
     def _parse_untold(self) -> None:
         parser = self._parser
@@ -349,6 +353,19 @@ class XmlReader:
             hint = "names have the letters of XML 1.0 up to its fourth edition here"
         position = self._position(error.lineno, error.offset)
         return Fault(code, message, position, self._start.excerpt(self._block, offset), hint)
+
+
+def _report_asides(parser: expat.XMLParserType, aside: Callable[[str], None], tell: Callable[[int], None]) -> None:
+    def report(markup: str) -> None:
+        if parser.DefaultHandlerExpand is None:  # else it stands in DOCTYPE
+            tell(len(markup))
+            aside(markup)
+
+    def instruct(target: str, data: str) -> None:
+        report(f"<?{target} {data}?>" if data else f"<?{target}?>")
+
+    parser.CommentHandler = lambda comment: report(f"<!--{comment}-->")
+    parser.ProcessingInstructionHandler = instruct
 
 
 _PARAMETER_REFERENCE: Final = re.compile("%[^%;]+;")

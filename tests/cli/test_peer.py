@@ -23,6 +23,20 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def be_lax(peer: Path) -> None:
+    settings = peer / "peer.toml"
+    settings.write_text(settings.read_text("utf-8").replace('validation = "strict"', 'validation = "lax"'), "utf-8")
+
+
+def test_a_peer_without_a_schema_gets_one_of_its_documents(files: Path) -> None:
+    made = heptox_ended("peer", "init", files / "peer", files / "good.xml")
+    assert (made.code, made.out.splitlines()[1:]) == (0, ["good.xml: new"])
+    assert f"its schema is inferred from 1 document: {files / 'peer' / 'schema' / 'schema.xsd'}" in made.err
+    nothing = heptox_ended("peer", "init", files / "other")
+    assert nothing.code == 2
+    assert "give --schema FILE, or files of documents" in " ".join(nothing.err.split())
+
+
 def test_init_makes_a_peer_and_loads_what_can_be_loaded(files: Path) -> None:
     peer = files / "montreal"
     data = [f"--data={files / name}" for name in ("bad.xml", "good.xml", "missing.xml")]
@@ -54,9 +68,14 @@ def test_init_with_a_schema_that_cannot_be_read_leaves_nothing(files: Path, sche
     assert not (files / "peer").exists()
 
 
-def test_load_keeps_what_is_invalid_and_says_so(files: Path) -> None:
+def test_load_refuses_what_is_invalid_or_keeps_it_and_says_so(files: Path) -> None:
     peer = files / "montreal"
     heptox_ended("peer", "init", peer, "--schema", SCHEMA)
+    strict = heptox_ended("peer", "load", peer, files / "odd.xml")
+    assert (strict.code, strict.out) == (1, "")
+    assert f"{files / 'odd.xml'}:1:13: HX2007" in strict.err
+    assert f"{files / 'odd.xml'}: HX7111 is refused" in strict.err
+    be_lax(peer)
     loaded = heptox_ended("peer", "load", peer, files / "odd.xml", files / "good.xml")
     assert (loaded.code, loaded.out) == (0, "odd.xml: new\ngood.xml: new\n")
     assert f"{files / 'odd.xml'}:1:13: HX2007" in loaded.err
@@ -80,7 +99,9 @@ def test_load_keeps_what_is_invalid_and_says_so(files: Path) -> None:
 
 def test_documents_are_listed_and_removed(files: Path) -> None:
     peer = files / "montreal"
-    heptox_ended("peer", "init", peer, "--schema", SCHEMA, "--data", files / "good.xml", files / "odd.xml")
+    heptox_ended("peer", "init", peer, "--schema", SCHEMA, "--data", files / "good.xml")
+    be_lax(peer)
+    heptox_ended("peer", "load", peer, files / "odd.xml")
     assert heptox_ended("peer", "load", peer).code == 2
     changed = heptox_ended(
         "peer", "load", peer, files / "good.xml", "--name", "more", "--remove", "good", "--remove", "x"

@@ -14,10 +14,11 @@ from tests.peer.worded_peers import WordedPeer, worded_peer
 
 
 class Holding(NamedTuple):
-    """A peer to be: its schema, and the documents that it has."""
+    """A peer to be: its schema, the documents that it has, and whether these are valid."""
 
     schema: Path
     documents: tuple[str, ...] = ()
+    validation: str = "strict"
 
 
 class Knowing(NamedTuple):
@@ -40,7 +41,9 @@ async def asked_peers(
     folder: Path, holding: dict[str, Holding], knowing: Iterable[Knowing] = ()
 ) -> AsyncIterator[dict[str, WordedPeer]]:
     """Peers at work by their names."""
-    peers = {name: worded_peer(folder / name, each.schema) for name, each in holding.items()}
+    peers = {
+        name: worded_peer(folder / name, each.schema, validation=each.validation) for name, each in holding.items()
+    }
     async with peers_at_work(*peers.values()):
         for name, each in holding.items():
             for number, text in enumerate(each.documents):

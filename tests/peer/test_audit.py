@@ -579,7 +579,7 @@ def test_a_peer_whose_disk_is_full_denies_answers_but_obeys_its_administrator(tm
         _, receipt = ask(boston, "//Patient", hops=0)
         assert receipt.complete
         with asked.client() as client:
-            client.load("more.xml", b"<MassGeneral/>")
+            client.load("more.xml", b"<MassGeneral><Admission/></MassGeneral>")
         (boston / "audit.log").unlink()
         wait_until(lambda: bool(ask(montreal, NAMES)[1].complete))
     events = [line["event"] for line in lines(boston)]

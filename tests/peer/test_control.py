@@ -255,8 +255,12 @@ def test_documents_loaded_while_it_runs_are_seen_and_bad_ones_change_nothing(tmp
             assert [fault.code for fault in raised.value.faults] == [code]
         assert names() == ["<Name>Ann</Name>"]
         assert [file.name for file in folder.glob("documents/*")] == ["one.xml"]
-        invalid = client.load("odd.xml", b"<MonGenHosp><Patient ID='b'><Name>Bob</Name></Patient></MonGenHosp>")
-        assert (invalid.outcome, [fault.code for fault in invalid.faults]) == ("new", ["HX2007"])
+        with pytest.raises(PeerError) as raised:
+            client.load("odd.xml", b"<MonGenHosp><Patient ID='b'><Name>Bob</Name></Patient></MonGenHosp>")
+        assert [fault.code for fault in raised.value.faults] == ["HX2007", "HX7111"]
+        assert "MonGenHosp/Patient: Hist was required, now optional" in str(raised.value.faults[1])
+        bob = b"<MonGenHosp><Patient ID='b'><Name>Bob</Name><Hist/></Patient></MonGenHosp>"
+        assert client.load("odd.xml", bob).outcome == "new"
         assert sorted(names()) == ["<Name>Ann</Name>", "<Name>Bob</Name>"]
         assert client.load("one.xml", b"<MonGenHosp/>", replacing=True).outcome == "replaced"
         assert names() == ["<Name>Bob</Name>"]
@@ -387,6 +391,8 @@ def test_a_stale_address_is_not_taken_for_a_running_daemon(hospitals: Network, t
 def test_documents_are_listed_and_removed_while_it_runs(tmp_path: Path) -> None:
     folder = hospital_peer(tmp_path / "peer", "montreal", 3)
     odd = b"<MonGenHosp><Patient ID='b'><Name>Bob</Name></Patient><odd/></MonGenHosp>"
+    settings = folder / "peer.toml"
+    settings.write_text(settings.read_text("utf-8").replace('"strict"', '"lax"'), "utf-8")
     with daemon(folder) as running, running.client() as client:
         client.load("odd.xml", odd)
         held = client.documents()

@@ -73,8 +73,8 @@ BOSTON: Final = "12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN"
 
 
 def hide(folder: PeerFolder, *policy: Hide) -> PeerFolder:
-    """The peer with an export policy."""
-    text = peer_settings_text(replace(folder.settings, hide=policy))
+    """The peer with an export policy, which may have documents that are not valid."""
+    text = peer_settings_text(replace(folder.settings, hide=policy, validation="lax"))
     (folder.path / "peer.toml").write_text(text)
     return PeerFolder.open(folder.path)
 

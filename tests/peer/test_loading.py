@@ -16,7 +16,7 @@ import pytest
 from heptox.demo import HOSPITAL
 from heptox.errors import Fault, InputError, PeerError, SchemaError, StoreError
 from heptox.grammar import parse_query
-from heptox.peer import PeerFolder, document_loading
+from heptox.peer import PeerFolder, create_inferred, document_loading
 from heptox.peer.folder.loading import DocumentLoader, open_store, update_store
 from heptox.store import Store, plan_query, query
 
@@ -168,9 +168,39 @@ def test_bad_ones_are_refused_and_change_nothing(folder: PeerFolder) -> None:
         for name, data in (("three", b"<MonGenHosp>"), ("one", hospital("Dan")), ("../x", hospital("Dan"))):
             with pytest.raises((InputError, PeerError)):
                 loader.load(name, data)
-        assert loader.load("odd", b"<MonGenHosp><Patient><Name>Eve</Name></Patient><odd/></MonGenHosp>").faults
+    with started(folder) as store:
+        assert names(store) == ["Ann", "Bob", "Cid"]
+
+
+def test_what_is_not_valid_is_refused_with_what_would_admit_it_or_kept_with_a_warning(folder: PeerFolder) -> None:
+    odd = b"<MonGenHosp><Patient ID='e'><Name>Eve</Name><Hist/></Patient><odd/></MonGenHosp>"
+    with document_loading(folder.path) as loader, pytest.raises(SchemaError) as raised:
+        loader.load("odd", odd)
+    *_, last = raised.value.faults
+    assert {fault.code for fault in raised.value.faults} == {"HX2007", "HX7111"}
+    assert last.hint is not None and "MonGenHosp: odd added, any number; MonGenHosp/odd: declared, empty" in last.hint
+    settings = folder.path / "peer.toml"
+    settings.write_text(settings.read_text("utf-8").replace('"strict"', '"lax"'), encoding="utf-8")
+    with document_loading(folder.path) as loader:
+        loaded = loader.load("odd", odd)
+        assert (loaded.outcome, {fault.code for fault in loaded.faults}) == ("new", {"HX2007"})
     with started(folder) as store:
         assert names(store) == ["Ann", "Bob", "Cid", "Eve"]
+
+
+def test_a_peer_without_a_schema_gets_that_of_its_first_documents(tmp_path: Path) -> None:
+    first, other = tmp_path / "1.xml", tmp_path / "2.xml"
+    first.write_text('<b:bib xmlns:b="urn:b"><b:book year="1999"/><b:book year="1"/></b:bib>', encoding="utf-8")
+    other.write_text("<bib/>", encoding="utf-8")
+    with pytest.raises(SchemaError, match=r"the documents have the roots bib, \{urn:b\}bib"):
+        create_inferred(tmp_path / "none", [str(first), str(other)])
+    made = create_inferred(tmp_path / "peer", [str(first)])
+    assert made.settings.root == "{urn:b}bib"
+    with document_loading(made.path) as loader:
+        assert loader.load("1", first.read_bytes()).faults == ()
+        with pytest.raises(SchemaError) as raised:
+            loader.load("3", b'<b:bib xmlns:b="urn:b"><b:book><b:isbn/></b:book></b:bib>')
+    assert "b:bib/b:book: @year was required, now optional" in (raised.value.faults[-1].hint or "")
 
 
 # -- removing --------------------------------------------------------------------------------------------------------
@@ -226,8 +256,8 @@ def tell(*what):
     print(*what, flush=True)
 
 def hospital(name, count):
-    patient = f"<Patient ID='{name}'><Name>{name}</Name><Hist/></Patient>"
-    return f"<MonGenHosp>{patient * count}</MonGenHosp>".encode()
+    patients = (f"<Patient ID='p{n}'><Name>{name}</Name><Hist/></Patient>" for n in range(count))
+    return f"<MonGenHosp>{''.join(patients)}</MonGenHosp>".encode()
 
 with document_loading(Path(sys.argv[1])) as loader:
     tell("ready")

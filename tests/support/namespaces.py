@@ -16,6 +16,8 @@ from heptox.xml import XML_NAMESPACE, Prefixes, escaped_text, escaped_value, exp
 
 _NAMESPACES: Final = ("", "urn:one", "http://two.example/a%20b", "urn:three")
 _PREFIX: Final = re.compile(r"^(?:[\w.-]+:|Q\{[^}]*\})(?=[\w.-]+=\")")
+_UNQUOTED: Final = re.compile(r"^Q\{[^}]*\}([\w.-]+)=(?!\")(.*)$", re.DOTALL)
+"""An attribute that is no element's, in a namespace and without a prefix, as Saxon writes it."""
 _PREFIXES: Final = ("", "one", "p", "q", "xsi", "ns1")
 
 
@@ -141,7 +143,7 @@ def _quoted(value: str) -> str:
 def meaning(item: str) -> object:
     """What an item says, whatever prefixes it uses and wherever it declares them."""
     if not item.startswith("<"):
-        return _PREFIX.sub("", item)
+        return _PREFIX.sub("", _UNQUOTED.sub(r'\1="\2"', item))
     return _tree(etree.fromstring(item))
 
 

@@ -21,7 +21,7 @@ from heptox.peer.folder.exports import EXPORTS, Export, Exports, export_file, fi
 from heptox.peer.folder.files import keep_reserve, release_reserve
 from heptox.peer.folder.folder import STORE, PeerFolder
 from heptox.peer.models.control import Loaded
-from heptox.schema import DocumentChecker, SchemaGraph, document_checker, other_schema_fault
+from heptox.schema import DocumentChecker, SchemaGraph, changes_to_admit, document_checker, other_schema_fault
 from heptox.xml import parse_document
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ MEMORY: Final = 256
 """Megabytes that DuckDB may use for a peer's store."""
 THREADS: Final = 2
 """Threads that DuckDB uses for a peer's store."""
+_CHANGES: Final = 5
+"""Changes of a schema that are named where a document is refused."""
 _NO_ROOM: Final = frozenset({"HX6016", "HX7050"})
 """The codes of what a full disk, among others, keeps from being written."""
 _USELESS: Final = frozenset({"HX6012", "HX6014"})
@@ -73,12 +75,13 @@ class DocumentLoader:
     ) -> Loaded:
         """Load the document ``data`` as ``name``; messages call it ``file``. ``progress`` gets the bytes done.
 
-        Raises :class:`InputError` with positions when it is no XML or not safe to read, :class:`SchemaError` (HX2013)
-        when its root element is not that of the peer's schema, :class:`PeerError` as
+        Raises :class:`InputError` with positions when it is no XML or not safe to read, :class:`SchemaError` when its
+        root element is not that of the peer's schema (HX2013), or, where the peer's validation is strict, when it is
+        not valid for it (HX2007, and HX7111 with the least change that would admit it), :class:`PeerError` as
         :meth:`PeerFolder.keep_document`, :class:`StoreError` (HX6016) when the store cannot be written. Nothing is
         changed then.
         """
-        faults = _checked(data, file or name, self._store.catalogue.schema, self._checker)
+        faults = self._checked(data, file or name)
         kept = ""
         try:
             with self._folder.keep_document(name, data, replacing=replacing) as (kept, outcome):
@@ -91,6 +94,25 @@ class DocumentLoader:
         if self._audit is not None:
             self._audit.write_synced("loaded", **loaded_fields(loaded))
         return loaded
+
+    def _checked(self, data: bytes, file: str) -> tuple[Fault, ...]:
+        """What is wrong with a document for its schema; raises as :meth:`load` for one that is refused."""
+        document = parse_document(data, file)
+        if (other := other_schema_fault(document, self._store.catalogue.schema.root)) is not None:
+            raise SchemaError(other)
+        found = self._checker.faults_of(data, file)
+        if not found.is_valid and self._folder.settings.validation == "strict":
+            raise SchemaError([*found.faults, self._refusal(found.count, data, file)])
+        return found.faults
+
+    def _refusal(self, count: int, data: bytes, file: str) -> Fault:
+        """That a document is refused, which is not valid at some places, and what would admit it."""
+        changes = changes_to_admit(self._folder.schema_file, (data, file))
+        few = "; ".join(changes[:_CHANGES]) + (f"; and {more} more" if (more := len(changes) - _CHANGES) > 0 else "")
+        schema = f"a schema with these changes would admit it: {few}; or " if changes else ""
+        places = "one place" if count == 1 else f"{count:,} places"
+        hint = f'{schema}validation = "lax" in peer.toml keeps it as it is'
+        return Fault("HX7111", f"is refused: it is not valid for the peer's schema at {places}", file=file, hint=hint)
 
     def remove(self, name: str) -> str:
         """Hold a document no longer: neither on the disk, nor in the stores; the name that it went by.
@@ -211,14 +233,6 @@ def update_store(store: Store, folder: PeerFolder) -> tuple[list[str], list[str]
     if faults:
         raise InputError(faults)
     return loaded, removed
-
-
-def _checked(data: bytes, file: str, schema: SchemaGraph, checker: DocumentChecker) -> tuple[Fault, ...]:
-    """What is wrong with a document for its schema; raises as :meth:`DocumentLoader.load` for one that is refused."""
-    document = parse_document(data, file)
-    if (other := other_schema_fault(document, schema.root)) is not None:
-        raise SchemaError(other)
-    return checker.faults_of(data, file).faults
 
 
 def open_audit(folder: PeerFolder) -> AuditLog:

@@ -404,7 +404,7 @@ Outcome: TypeAlias = Literal["new", "held", "replaced"]
 class Loaded:
     """A document that is on the disk: its name, and whether it is ``new``, was ``held`` before or ``replaced`` another.
 
-    ``faults`` (HX2007) say why it is not valid for the peer's schema; it is kept all the same.
+    ``faults`` (HX2007) say why it is not valid for the peer's schema, whose validation is lax.
     """
 
     name: str

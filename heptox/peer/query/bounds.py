@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from heptox.errors import Fault, PeerError
 from heptox.peer.wire.messages import ITEM_COST, ITEM_LIMIT, PATH_LIMIT
 from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
+from heptox.xml import comparable_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,8 @@ class Limits:
 
 
 def digest_of(item: str) -> bytes:
-    """What identifies an item."""
-    return hashlib.blake2b(item.encode("utf-8", "surrogatepass"), digest_size=32).digest()
+    """What identifies an item, whichever prefixes and comments it is written with."""
+    return hashlib.blake2b(comparable_text(item).encode("utf-8", "surrogatepass"), digest_size=32).digest()
 
 
 def size_of(item: str) -> int:

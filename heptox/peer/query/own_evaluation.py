@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import replace
+from functools import partial
 
 import trio
 
 from heptox.errors import GrammarError, StoreError
 from heptox.peer.process.evaluating import evaluated
 from heptox.peer.process.workers import Working
-from heptox.peer.query.bounds import Limits, batches
+from heptox.peer.query.bounds import Limits, batches, digest_of
 from heptox.peer.query.events import Conclude, Deliver, Receipt
 from heptox.peer.wire.messages import Hop, ReceiptLine, Status
 from heptox.store import Store, XQuery, clearer_error, fragment_lacks, texts
@@ -65,11 +66,12 @@ class OwnEvaluation:
     async def _answer(self, question: XQuery, seconds: float) -> list[str]:
         """The items, each once."""
         ends = trio.current_time() + seconds
-        documents = await trio.to_thread.run_sync(texts, self._store)
-        items: dict[str, None] = {}
+        documents = await trio.to_thread.run_sync(partial(texts, self._store, splitting=question.may_see_asides))
+        items: dict[bytes, str] = {}
         for part in replace(question, documents=documents).parts():
-            items |= dict.fromkeys(await evaluated(self.workers, part, seconds, left=ends - trio.current_time()))
-        return list(items)
+            for item in await evaluated(self.workers, part, seconds, left=ends - trio.current_time()):
+                items.setdefault(digest_of(item), item)
+        return list(items.values())
 
     def cancel(self, query: str) -> bool:
         """End a query: its receipt comes without items; whether there was one."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
+from heptox.errors import SchemaError
 from heptox.schema.inference.dtd_extension import extend_dtd as extend_dtd
 from heptox.schema.inference.dtd_names import dtd_names
 from heptox.schema.inference.dtd_printer import print_dtd
@@ -13,6 +15,8 @@ from heptox.schema.inference.model import Leaf as Leaf
 from heptox.schema.inference.watching import Watch
 from heptox.schema.inference.xsd_printer import print_xsd
 from heptox.schema.inference.xsd_reader import read_inferred_xsd
+from heptox.schema.reading import read_xsd
+from heptox.xml import read_dtd_text
 
 
 def infer_xsd(documents: Iterable[Source], name: str = "schema.xsd", *, constraints: bool = False) -> dict[str, str]:
@@ -67,6 +71,20 @@ def extend_xsd(
     collection = collected(documents, watch)
     new = extended(old, collection, watch)
     return print_xsd(new, name), tuple(changes(old, new, collection))
+
+
+def changes_to_admit(path: str | os.PathLike[str], document: Source) -> tuple[str, ...]:
+    """The least changes of the schema in a file by which a document would be valid for it, one thing a line; none where
+    that is not known: for an XSD that was not inferred, or what no change admits.
+
+    Raises as :func:`read_schema`.
+    """
+    try:
+        if read_xsd(path) is not None:
+            return extend_xsd(os.fspath(path), [document])[1]
+        return extend_dtd(read_dtd_text(path), [document], os.fspath(path))[1]
+    except SchemaError:
+        return ()
 
 
 def keys_and_references(

@@ -1,0 +1,240 @@
+"""What documents have besides their text in the one form: comments, processing instructions, and names as they were.
+
+The text and the relations know nothing of it, so no query finds anything else for it. It is put back in place where an
+element, or a document, is given back whole. Most documents have nothing of the kind.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from threading import Lock
+from typing import Final
+
+import pyarrow as pa
+from cachetools import LRUCache
+
+from heptox.store.connection import Cursor, rows_of
+from heptox.store.written_names import Declaring, WrittenNames
+from heptox.xml import XmlReader
+
+WHOLE: Final = -1
+"""The place of what is true of a whole document."""
+ASIDES: Final = (
+    "doc INTEGER NOT NULL, turn BIGINT NOT NULL, place BIGINT NOT NULL, data VARCHAR NOT NULL, leaf VARCHAR NOT NULL"
+)
+"""The columns of their table."""
+_TYPES: Final = (pa.int32(), pa.int64(), pa.int64(), pa.large_string(), pa.large_string())
+_DOCUMENTS: Final = 64
+"""Of how many documents what they have is kept at hand."""
+_NAME: Final = re.compile(rb"<([^\s/<>]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A comment or an instruction, which stands before a byte of the text; or what is to be said of the tag that begins
+    there, or of all tags of the document: how names are written, as JSON.
+
+    ``leaf`` is the name of the element that it is in, where that has no elements inside.
+    """
+
+    place: int
+    data: str
+    leaf: str = ""
+
+    @property
+    def is_markup(self) -> bool:
+        return self.data.startswith("<")
+
+
+class Spelling:
+    """Learns how the names of a document are written that is read with its prefixes.
+
+    Names are usually written as they were first. ``other`` are those of the tag at hand that are not.
+    """
+
+    def __init__(self, written: WrittenNames, reader: XmlReader) -> None:
+        self.other: dict[str, str] = {}
+        self._written = written
+        self._reader = reader
+        self._prefixes: dict[str, str] | None = None
+        self._usual: dict[str, str] = {}
+        self._usual_attributes: dict[str, str] = {}
+        self._spelt: dict[str, str] = {}
+
+    def name(self, name: str, *, taken: bool) -> str:
+        """The written name of an element; a part of the document may have been ``taken`` as it stood before."""
+        found = self._usual.get(name)
+        return self._learnt(name, "", self._usual, taken=taken) if found is None else found
+
+    def attributes(self, attributes: list[str], *, taken: bool) -> list[str]:
+        """The attributes of a tag (name, value, name, value and so on)."""
+        if any(name[:1] == "{" for name in attributes[::2]):
+            known = self._usual_attributes
+            attributes[::2] = [
+                known.get(name) or (self._learnt(name, "@", known, taken=taken) if name[:1] == "{" else name)
+                for name in attributes[::2]
+            ]
+        return attributes
+
+    def _learnt(self, name: str, sign: str, usual: dict[str, str], *, taken: bool) -> str:
+        if self._prefixes is None:
+            self._prefixes = dict(self._reader.bound or {})
+        expanded, prefix = _expanded(name)
+        written = self._written.attribute(expanded) if sign else self._written.name(expanded)
+        local = expanded.rpartition("}")[2]
+        spelt = f"{prefix}:{local}" if prefix else local
+        if self._spelt.setdefault(f"{sign}{written}", written if taken else spelt) == spelt:
+            usual[name] = written
+        else:
+            self.other[f"{sign}{written}"] = spelt
+        return written
+
+    def end(self, name: str) -> str:
+        """The written name of an element that ends."""
+        return self._usual.get(name) or self._written.name(_expanded(name)[0])
+
+    def aside(self) -> Aside | None:
+        """How names are written in all of the document."""
+        spelt = {name: own for name, own in self._spelt.items() if own != name.removeprefix("@")}
+        if not spelt:
+            return None
+        return Aside(WHOLE, json.dumps({"names": spelt, "prefixes": self._prefixes or {}}))
+
+
+def _expanded(name: str) -> tuple[str, str]:
+    """The expanded name, and the prefix that it is read with."""
+    head, parts, prefix = name.rpartition("}")
+    return (head, prefix) if parts and "}" in head else (name, "")
+
+
+class Asides:
+    """What one document has besides its text, by the places in that."""
+
+    def __init__(self, asides: Iterable[Aside], names: WrittenNames) -> None:
+        found = list(asides)
+        whole = [json.loads(aside.data) for aside in found if aside.place == WHOLE]
+        self._spelt: dict[str, str] = whole[0]["names"] if whole else {}
+        self._prefixes: dict[str, str] = whole[0]["prefixes"] if whole else {}
+        self._names = names
+        self._placed: Sequence[Aside] = [aside for aside in found if aside.place != WHOLE]
+        self._places = [aside.place for aside in self._placed]
+        self._renames = bool(whole) or not all(aside.is_markup for aside in self._placed)
+        self.spelt = frozenset(self._spelt)
+        """The written names that the document spells otherwise."""
+        self.leaves = frozenset(aside.leaf for aside in self._placed if aside.leaf)
+        """The elements without elements inside that have something besides their text."""
+
+    def leaf(self, text: str) -> str:
+        """An element whose name is none of ``leaves``, by its text in the one form."""
+        return self._whole(text.encode(), [], 0) if self._spelt else text
+
+    def element(self, text: str, node: int) -> str:
+        """An element as it stood in the document, which is in the text from ``node`` on."""
+        data = text.encode()
+        stop = node + len(data)
+        inside = [
+            aside
+            for aside in self._placed[bisect_left(self._places, node) : bisect_left(self._places, stop)]
+            if aside.place > node or not aside.is_markup
+        ]
+        return self._whole(data, inside, node) if inside or self._spelt else text
+
+    def document(self, text: str, *, splitting: bool) -> str:
+        """All of a document; with what stands in a text, and makes two of it, only if that may be ``splitting``."""
+        data = text.encode()
+        kept = [aside for aside in self._placed if splitting or not _splits(data, aside)]
+        return self._whole(data, kept, 0)
+
+    def spellings(self, name: str) -> frozenset[str]:
+        """All the ways in which a written name is written in the document; with ``@`` in front for an attribute."""
+        others = [json.loads(aside.data) for aside in self._placed if not aside.is_markup]
+        usual = self._spelt.get(name, name.removeprefix("@"))
+        return frozenset([usual, *(other[name] for other in others if name in other)])
+
+    def _whole(self, data: bytes, inside: Sequence[Aside], node: int) -> str:
+        parts = _parts(data, inside, node)
+        if not self._renames:
+            return "".join(markup or text for text, markup, _ in parts)
+        text = data.decode()
+        first = {prefix: uri for prefix, uri in self._prefixes.items() if prefix and f"{prefix}:" in text}
+        declaring = Declaring(self._names.prefixes.namespaces, self._spelt, first)
+        return "".join(markup or declaring.text(text, json.loads(names or "{}")) for text, markup, names in parts)
+
+
+class AsidesReader:
+    """Reads what documents have besides their texts, which never changes. Threads may share it."""
+
+    def __init__(self, names: WrittenNames) -> None:
+        self._names = names
+        self._lock = Lock()
+        self._found: LRUCache[int, Asides] = LRUCache(_DOCUMENTS)
+
+    def read(self, cursor: Cursor, doc: int) -> Asides:
+        """What a document has, which the cursor sees."""
+        with self._lock:
+            found = self._found.get(doc)
+        if found is None:
+            rows = rows_of(cursor, "SELECT place, data, leaf FROM asides WHERE doc = ? ORDER BY turn", [doc])
+            found = Asides((Aside(*row) for row in rows), self._names)
+            with self._lock:
+                self._found[doc] = found
+        return found
+
+
+def keep_asides(cursor: Cursor, doc: int, asides: Sequence[Aside]) -> None:
+    """Insert what a document has besides its text."""
+    if not asides:
+        return
+    rows = [(doc, turn, aside.place, aside.data, aside.leaf) for turn, aside in enumerate(asides)]
+    columns = [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), _TYPES, strict=True)]
+    cursor.from_arrow(pa.Table.from_arrays(columns, ["doc", "turn", "place", "data", "leaf"])).insert_into("asides")
+
+
+def _parts(data: bytes, asides: Sequence[Aside], node: int) -> Iterator[tuple[str, str, str]]:
+    """The parts of a text: each is text whose first tag may have names of its own, or is markup that stands beside."""
+    begin = 0
+    names = ""
+    for place, found in groupby(asides, key=lambda aside: aside.place - node):
+        part = data[begin:place].decode()
+        here = list(found)
+        markup = [("", aside.data, "") for aside in here if aside.is_markup]
+        if markup and data[place : place + 2] == b"/>":  # they stand in an element that has nothing else
+            yield f"{part}>", "", names
+            yield from markup
+            yield f"</{_name_of_tag(data, data.rfind(b'<', 0, place))}>", "", ""
+            begin, names = place + 2, ""
+        else:
+            yield part, "", names
+            yield from markup
+            begin, names = place, "".join(aside.data for aside in here if not aside.is_markup)
+    yield data[begin:].decode(), "", names
+
+
+def leaf_of(text: bytes, aside: Aside, place: int) -> str:
+    """The name of the element around a place of a text, or that begins there, if it is one without elements inside;
+    else nothing."""
+    before = place if not aside.is_markup else text.rfind(b"<", 0, place)
+    if before < 0 or text[before + 1 : before + 2] == b"/":
+        return ""
+    end = text.find(b">", before)
+    if end < place and text[end - 1 : end] == b"/":
+        return ""  # it has ended
+    after = text.find(b"<", max(end, place))
+    is_leaf = text[end - 1 : end] == b"/" or text[after + 1 : after + 2] == b"/"
+    return _name_of_tag(text, before) if is_leaf else ""
+
+
+def _name_of_tag(text: bytes, begin: int) -> str:
+    found = _NAME.match(text, begin)
+    return found[1].decode() if found else ""
+
+
+def _splits(data: bytes, aside: Aside) -> bool:
+    """Whether it stands between two texts."""
+    before, after = data[: aside.place][-1:], data[aside.place : aside.place + 2]
+    return aside.is_markup and before not in (b"", b">") and after[:1] not in (b"", b"<") and after != b"/>"
