@@ -16,6 +16,7 @@ from heptox.xml import (
     NO_PREFIXES,
     XML_NAMESPACE,
     Prefixes,
+    bound_prefix,
     declarations,
     escaped_namespace,
     split_name,
