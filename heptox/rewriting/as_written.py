@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from heptox.checks import Check, no_check
 from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, PatternNode, Text, TreePattern, ValueTest, holds
 from heptox.rewriting.query_patterns import MOST_PATTERNS
-from heptox.schema import Attribute, AttributeType, SchemaGraph, is_amended, tokens
+from heptox.schema import Attribute, AttributeType, SchemaGraph, amended, tokens
 
 _Tests: TypeAlias = tuple[ValueTest, ...]
 _Weaken: TypeAlias = Callable[[ValueTest], tuple[_Tests, ...]]
@@ -58,10 +58,7 @@ class _Writing:
         self._weaken = weaken
         self._check = check
         self._declared: Callable[[str, str], tuple[Attribute, ...]] = cache(self._find)
-        self._attributes: dict[str, tuple[Attribute, ...]] = {}
-        for element in schema.elements.values():
-            known = self._attributes.get(element.name, ())
-            self._attributes[element.name] = (*known, *filter(is_amended, element.attributes))
+        self._attributes = amended(schema)
 
     def alternatives(self, patterns: Iterable[TreePattern]) -> Iterator[TreePattern]:
         """The patterns that take the place of some."""

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING
 
 from heptox.doors import later
 from heptox.schema.amending import (
-    Amendments as Amendments,
     amend as amend,
+    amended as amended,
     as_declared as as_declared,
-    is_amended as is_amended,
 )
 from heptox.schema.copying import (
     SchemaCopy as SchemaCopy,

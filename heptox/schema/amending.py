@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from heptox.schema.element_types import ElementTypes
+from heptox.schema.graph_text import is_graph_text
 from heptox.schema.model import Attribute, AttributeType, SameGraph, SchemaGraph
 from heptox.xml import Document, XmlElement
 
@@ -16,61 +16,24 @@ _ATTRIBUTE_COST: Final = 128
 """Characters that an attribute counts besides its value."""
 
 
-def is_amended(attribute: Attribute) -> bool:
-    """Whether an attribute may have another value by its schema than as it is written."""
-    return attribute.default is not None or attribute.type != AttributeType.CDATA
+def amended(graph: SchemaGraph) -> Mapping[str, tuple[Attribute, ...]]:
+    """The attributes that a schema may add to elements, or give another value, by the names of the elements.
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Amendments:
-    """The attributes that a schema may add or change, by element types.
-
-    Mostly these are called as their elements, wherever they stand. Where types of one name differ in such attributes,
-    ``edges`` has for each type those of its children by their names, and what stands in open content has no type.
+    Only a DTD does: of an XSD, documents are taken as they are written, as XQuery takes them that imports no schema.
     """
-
-    attributes: Mapping[str, tuple[Attribute, ...]]
-    root: str
-    edges: Mapping[str, Mapping[str, str]] | None
-
-    @classmethod
-    def of(cls, graph: SchemaGraph) -> Amendments:
-        """Those of a schema; the last ones are kept."""
-        return _amendments_of(SameGraph(graph))
-
-    def child(self, above: str, name: str) -> str:
-        """The type of an element called ``name`` in one of the type ``above``."""
-        return name if self.edges is None else self.edges.get(above, {}).get(name, "")
-
-    def elements(self, root: XmlElement) -> Iterator[tuple[XmlElement, tuple[Attribute, ...]]]:
-        """The elements of a document that may change, with their attributes that may."""
-        if self.edges is None:
-            if self.attributes:
-                for element in root.iter(*self.attributes):
-                    yield element, self.attributes[str(element.tag)]
-            return
-        waiting = [(root, self.root)]
-        while waiting:
-            element, key = waiting.pop()
-            if attributes := self.attributes.get(key):
-                yield element, attributes
-            edges = self.edges[key]
-            waiting += ((child, edges[str(child.tag)]) for child in element if str(child.tag) in edges)
+    return _amended(SameGraph(graph))
 
 
 @lru_cache(maxsize=32)
-def _amendments_of(same: SameGraph) -> Amendments:
-    graph = same.graph
-    found = {key: tuple(filter(is_amended, element.attributes)) for key, element in graph.elements.items()}
-    named: dict[str, set[tuple[Attribute, ...]]] = {}
-    for key, element in graph.elements.items():
-        named.setdefault(element.name, set()).add(found[key])
-    if all(len(several) == 1 for several in named.values()):
-        by_name = {name: attributes for name, (attributes,) in named.items() if attributes}
-        return Amendments(by_name, graph.elements[graph.root].name, None)
-    return Amendments(
-        {key: attributes for key, attributes in found.items() if attributes}, graph.root, ElementTypes(graph).children
-    )
+def _amended(same: SameGraph) -> Mapping[str, tuple[Attribute, ...]]:
+    if is_graph_text(same.graph.text or ""):
+        return {}
+    found = {one.name: tuple(filter(_is_amended, one.attributes)) for one in same.graph.elements.values()}
+    return {name: attributes for name, attributes in found.items() if attributes}
+
+
+def _is_amended(attribute: Attribute) -> bool:
+    return attribute.default is not None or attribute.type != AttributeType.CDATA
 
 
 def as_declared(document: Document, graph: SchemaGraph, spend: Callable[[int], None] = lambda _: None) -> Document:
@@ -86,11 +49,11 @@ def as_declared(document: Document, graph: SchemaGraph, spend: Callable[[int], N
     >>> as_declared(parse_document("<a k=' x '/>"), graph).root.items()
     [('k', 'x'), ('u', 'kg')]
     """
-    amendments = Amendments.of(graph)
-    if not amendments.attributes or document.root.tag != graph.elements[graph.root].name:
+    known = amended(graph)
+    if not known or document.root.tag != graph.elements[graph.root].name:
         return document
     changes = False
-    for element, attributes in amendments.elements(document.root):
+    for element, attributes in _elements(document.root, known):
         found = _changed(element, attributes)
         spend(sum(len(value) + _ATTRIBUTE_COST for _, value in found))
         changes = changes or bool(found)
@@ -104,10 +67,18 @@ def as_declared(document: Document, graph: SchemaGraph, spend: Callable[[int], N
 def amend(root: XmlElement, graph: SchemaGraph, but: Collection[XmlElement] = ()) -> None:
     """Give elements the attributes, and their values, that they have when a parser reads document and schema together;
     those ``but`` some."""
-    for element, attributes in Amendments.of(graph).elements(root):
+    for element, attributes in _elements(root, amended(graph)):
         if element not in but:
             for name, value in _changed(element, attributes):
                 element.set(name, value)
+
+
+def _elements(
+    root: XmlElement, known: Mapping[str, tuple[Attribute, ...]]
+) -> Iterator[tuple[XmlElement, tuple[Attribute, ...]]]:
+    """The elements that may change, with their attributes that may."""
+    for element in root.iter(*known) if known else ():
+        yield element, known[str(element.tag)]
 
 
 def _changed(element: XmlElement, attributes: tuple[Attribute, ...]) -> list[tuple[str, str]]:

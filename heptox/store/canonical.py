@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
 from heptox.errors import Fault, InputError
-from heptox.schema import Amendments, AttributeType, Element, tokens
+from heptox.schema import AttributeType, SchemaGraph, amended, tokens
 from heptox.store.asides import Aside, Spelling, leaf_of
 from heptox.store.markup import EMPTY, END, START, Markup, Names, markup, slices
 from heptox.store.places import NOWHERE, Numbers, Table
@@ -36,35 +36,30 @@ _WRITTEN_ANEW: Final = (b"\r", b"\x7f")
 """What an answer never holds: it is written as a reference. So are these, beyond ASCII."""
 _LINE_SEPARATOR: Final = "\N{LINE SEPARATOR}".encode()
 _CONTROL: Final = re.compile(rb"\xc2[\x80-\x9f]")
-_Start: TypeAlias = Callable[[str, list[str]], None]
 _REFERENCES: Final = (b"&amp;", b"&lt;", b"&gt;")
 
 
 class Form:
-    """The form of the documents of a schema: the names that are known, and what is to be done with attributes.
+    """The form of the documents of a schema: the names that are known, and what is to be done with attributes."""
 
-    ``amendments`` say it by types where those of one name differ in it: nothing is taken as it stands then.
-    """
-
-    def __init__(
-        self, elements: Mapping[str, Element], names: Names, written: WrittenNames, amendments: Amendments | None = None
-    ) -> None:
+    def __init__(self, schema: SchemaGraph | None, names: Names, written: WrittenNames) -> None:
+        elements = {} if schema is None else schema.elements
+        changed = {} if schema is None else amended(schema)
         self.names = names
-        self.amendments = amendments if amendments is not None and amendments.edges is not None else None
         self.written = written
         self.elements = frozenset(elements)
         self.declared = {
             name: frozenset(each.name for each in element.attributes) for name, element in elements.items()
         }
         self.tokenised = {
-            name: frozenset(each.name for each in element.attributes if each.type != AttributeType.CDATA)
-            for name, element in elements.items()
+            name: frozenset(each.name for each in changed.get(name, ()) if each.type != AttributeType.CDATA)
+            for name in elements
         }
         self.defaults = {
             name: [
-                (each.name, each.normalised(each.default)) for each in element.attributes if each.default is not None
+                (each.name, each.normalised(each.default)) for each in changed.get(name, ()) if each.default is not None
             ]
-            for name, element in elements.items()
+            for name in elements
         }
         pairs = [
             (names.types[name], names.attributes[attribute], name, attribute)
@@ -85,14 +80,14 @@ class Form:
     @classmethod
     def of(cls, catalogue: Catalogue, names: Names) -> Form:
         """The form of the documents of a store."""
-        return cls(catalogue.graph.elements, names, catalogue.names, Amendments.of(catalogue.schema))
+        return cls(catalogue.graph, names, catalogue.names)
 
     def recognised(self, piece: bytes) -> Markup | None:
         """The markup of a piece of a document, without white space that tags need not have, if it is in the form.
 
         ``None`` also for some pieces that are. A piece that is not well-formed may be taken for one that is.
         """
-        if self.amendments is not None or any(part in piece for part in _WRITTEN_ANEW):
+        if any(part in piece for part in _WRITTEN_ANEW):
             return None
         if not piece.isascii() and (_LINE_SEPARATOR in piece or _CONTROL.search(piece)):
             return None
@@ -311,9 +306,7 @@ class CanonicalReader:
         if last and self._keeps_asides and (whole := self._spelling.aside()) is not None:
             self.asides.insert(0, whole)
 
-    def _handlers(
-        self,
-    ) -> tuple[_Start, Callable[[str], None], Callable[[str], None]]:
+    def _handlers(self) -> tuple[Callable[[str, list[str]], None], Callable[[str], None], Callable[[str], None]]:
         """What is written at each tag and text. One function, for these run millions of times."""
         pieces = self._pieces
         write = pieces.append
@@ -359,27 +352,4 @@ class CanonicalReader:
             self._open = False
             write(escaped_text(part))
 
-        if form.amendments is not None:
-            return *self._by_types(form.amendments, start, end), text
         return start, end, text
-
-    def _by_types(
-        self, amendments: Amendments, start: _Start, end: Callable[[str], None]
-    ) -> tuple[_Start, Callable[[str], None]]:
-        """The handlers of tags, where what is to be done with attributes is said by the types of elements."""
-        types: list[str] = []
-
-        def start_of_type(name: str, attributes: list[str]) -> None:
-            types.append(amendments.child(types[-1], name) if types else amendments.root)
-            given = dict(zip(attributes[::2], attributes[1::2], strict=True))
-            for attribute in amendments.attributes.get(types[-1], ()):
-                value = given.get(attribute.name, attribute.default)
-                if value is not None:
-                    given[attribute.name] = attribute.normalised(value)
-            start(name, [part for pair in given.items() for part in pair])
-
-        def end_of_type(name: str) -> None:
-            types.pop()
-            end(name)
-
-        return start_of_type, end_of_type

@@ -47,7 +47,7 @@ class OpenForm(Form):
     """The form of documents of which no schema is known: all names are, and get numbers as they come."""
 
     def __init__(self, prefixes: Prefixes = NO_PREFIXES) -> None:
-        super().__init__({}, Names(_Numbered(), _Numbered()), WrittenNames(prefixes))
+        super().__init__(None, Names(_Numbered(), _Numbered()), WrittenNames(prefixes))
 
     def _has_its_attributes(self, found: Markup) -> bool:
         return not (found.attributes.names == NOWHERE).any() and self._is_normalised(found)

@@ -59,7 +59,7 @@ def shred(text: str | bytes, graph: SchemaGraph, size: int = 1 << 18) -> Shredde
     places = Places(Catalogue(graph))
     shredder = Shredder(places)
     found = Shredded("", [[] for _ in places.sources], 0)
-    form = Form(graph.elements, Names(places.types, places.attributes), WrittenNames())
+    form = Form(graph, Names(places.types, places.attributes), WrittenNames())
     reader = CanonicalReader(form, XmlReader(Small(data, size)))
     parts: list[bytes] = []
     for block in reader.blocks():
