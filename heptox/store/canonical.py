@@ -183,10 +183,11 @@ class CanonicalReader:
         return self._written()
 
     def _take(self, piece: bytes) -> bool:
-        """Take a piece as it stands."""
-        if (self._open and piece.startswith(b"</")) or not self._is_written(piece):
+        """Take a piece as it stands, but for prefixes."""
+        if self._open and piece.startswith(b"</"):
             return False
-        self._taken = self._form.recognised(piece)
+        written = self._with_written_names(piece)
+        self._taken = None if written is None else self._form.recognised(written)
         if self._taken is not None:
             self.taken += len(piece)
         if self._taken is not None and self._pieces:
@@ -194,11 +195,18 @@ class CanonicalReader:
             self._open = False
         return self._taken is not None
 
-    def _is_written(self, piece: bytes) -> bool:
-        """Whether the names in a piece are those of the form."""
+    def _with_written_names(self, piece: bytes) -> bytes | None:
+        """A piece with the names of the form; ``None`` where it has others, and for some pieces that have not."""
+        written = self._form.written
         if not self._reader.has_namespaces:
-            return not self._form.written.prefixes.namespaces.get("")
-        return self._form.written.are_in(self._reader.bound) and b"xmlns" not in piece
+            return None if written.prefixes.namespaces.get("") else piece
+        before = None if b"xmlns" in piece else written.before_names(self._reader.bound)
+        if not before:
+            return piece if before == "" else None
+        if b"<!" in piece or b"<?" in piece:  # where a "<" begins no tag
+            return None
+        prefix = before.encode()
+        return piece.replace(b"<", b"<" + prefix).replace(b"<" + prefix + b"/", b"</" + prefix)
 
     def _cut(self, taken: Markup | None) -> Markup | None:
         """The next block, where what was written or taken has the end of an element."""
