@@ -130,7 +130,9 @@ class WrittenNames:
 
     def items(self, items: Iterable[str]) -> Iterator[str]:
         """The items of an answer, as :meth:`item`."""
-        return map(self.item, items)
+        if self:
+            return map(self.item, items)
+        return (self.item(item) if "Q{" in item else item for item in items)  # most have no name that is rewritten
 
     def item(self, item: str) -> str:
         """An item of an answer: an element declares the namespaces of its names; others stay as they are."""
