@@ -81,6 +81,17 @@ class Spelling:
             ]
         return attributes
 
+    def took(self, names: Iterable[str], prefix: str) -> bool:
+        """Learn that elements with these names stood without a prefix in a piece that is taken with it; whether that is
+        how they are written elsewhere."""
+        if self._prefixes is None:
+            self._prefixes = dict(self._reader.bound or {})
+        spelt = {name: name.removeprefix(prefix) for name in names}
+        if any(self._spelt.get(name, own) != own for name, own in spelt.items()):
+            return False
+        self._spelt.update(spelt)
+        return True
+
     def _learnt(self, name: str, sign: str, usual: dict[str, str], *, taken: bool) -> str:
         if self._prefixes is None:
             self._prefixes = dict(self._reader.bound or {})

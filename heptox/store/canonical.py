@@ -217,10 +217,10 @@ class CanonicalReader:
         return self._written()
 
     def _take(self, piece: bytes) -> bool:
-        """Take a piece as it stands."""
-        if (self._open and piece.startswith(b"</")) or not self._is_written(piece):
+        """Take a piece as it stands, but for prefixes."""
+        if self._open and piece.startswith(b"</"):
             return False
-        self._taken = self._form.recognised(piece)
+        self._taken = self._recognised(piece)
         if self._taken is not None:
             self.taken += len(piece)
         if self._taken is not None and self._pieces:
@@ -230,11 +230,23 @@ class CanonicalReader:
             self._length += len(self._taken.text)
         return self._taken is not None
 
-    def _is_written(self, piece: bytes) -> bool:
-        """Whether the names in a piece are those of the form."""
+    def _recognised(self, piece: bytes) -> Markup | None:
+        """The markup of a piece with the names of the form; ``None`` where it has others, and for some pieces that have
+        not."""
+        form = self._form
         if not self._reader.has_namespaces:
-            return not self._form.written.prefixes.namespaces.get("")
-        return self._form.written.are_in(self._reader.bound) and b"xmlns" not in piece
+            return None if form.written.prefixes.namespaces.get("") else form.recognised(piece)
+        before = None if b"xmlns" in piece else form.written.before_names(self._reader.bound)
+        if not before:
+            return form.recognised(piece) if before == "" else None
+        if b"<!" in piece or b"<?" in piece:  # where a "<" begins no tag
+            return None
+        prefix = before.encode()
+        found = form.recognised(piece.replace(b"<", b"<" + prefix).replace(b"<" + prefix + b"/", b"</" + prefix))
+        if found is None or not self._keeps_asides:
+            return found
+        names = list(form.names.types)
+        return found if self._spelling.took([names[kind] for kind in np.unique(found.types)], before) else None
 
     def _cut(self, taken: Markup | None) -> Markup | None:
         """The next block, where what was written or taken has the end of an element."""

@@ -62,16 +62,21 @@ class WrittenNames:
         """Whether there is more to it than to leave names as they are, in documents that have no other namespaces."""
         return bool(self.prefixes)
 
-    def are_in(self, bound: Mapping[str, str] | None) -> bool:
-        """Whether a document that binds these prefixes at its root, and no others anywhere, has the written names."""
-        if bound is None or bound.get("", "") != self.prefixes.namespaces.get("", ""):
-            return False
-        return all(
-            self.prefixes.namespaces.get(prefix) == uri
-            and self.prefixes.prefix_of(uri, attribute=bool(prefix)) == prefix
+    def before_names(self, bound: Mapping[str, str] | None) -> str | None:
+        """What makes written names of those that have no prefix, of elements in a document that binds these prefixes at
+        its root, and no others anywhere; ``None`` where that is not enough."""
+        known = self.prefixes.namespaces
+        if bound is None or not all(
+            known.get(prefix) == uri and self.prefixes.prefix_of(uri, attribute=True) == prefix
             for prefix, uri in bound.items()
             if prefix
-        )
+        ):
+            return None
+        namespace = bound.get("", "")
+        if namespace == known.get("", ""):
+            return ""
+        prefix = self.prefixes.prefix_of(namespace, attribute=False) if namespace else None
+        return f"{prefix}:" if prefix else None
 
     def name(self, name: str) -> str:
         """The name of an element."""
@@ -129,7 +134,9 @@ class WrittenNames:
 
     def items(self, items: Iterable[str]) -> Iterator[str]:
         """The items of an answer, as :meth:`item`."""
-        return map(self.item, items)
+        if self:
+            return map(self.item, items)
+        return (self.item(item) if "Q{" in item else item for item in items)  # most have no name that is rewritten
 
     def item(self, item: str) -> str:
         """An item of an answer: an element declares the namespaces of its names; others stay as they are."""

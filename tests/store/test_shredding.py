@@ -19,7 +19,7 @@ from heptox.store.places import Places
 from heptox.store.relations import Catalogue, Part
 from heptox.store.shredding import Cell, MisfitError, Shredder
 from heptox.store.written_names import WrittenNames
-from heptox.xml import XmlReader
+from heptox.xml import Prefixes, XmlReader
 from tests.store.stored import expected, random_graph, random_text
 from tests.support import saxon
 from tests.support.budget import tries
@@ -92,6 +92,19 @@ def test_text_and_rows_are_those_of_a_tree_in_memory(seed: int, size: int) -> No
     assert saxon.evaluate("/*", found.text) == [found.text]
     slices = [wanted.text[node:stop].decode() for node, stop in sorted(wanted.places.values())]
     assert saxon.evaluate("//*", found.text) == slices
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_names_without_a_prefix_are_taken_with_that_of_the_schema() -> None:
+    written = WrittenNames(Prefixes((("p", "urn:u"),)))
+    attributes = "<!ATTLIST a xmlns CDATA #FIXED 'urn:u'> <!ATTLIST b k CDATA #IMPLIED>"
+    graph = written.graph(parse_dtd(f"<!ELEMENT a (b*)> <!ELEMENT b (#PCDATA)> {attributes}", "a"))
+    data = b'<a xmlns="urn:u">' + 40 * b'<b k="1">x</b><b/>' + b"<!-- <b/> --><b><![CDATA[<b>]]></b></a>"
+    form = Form(graph.elements, Names({"p:a": 0, "p:b": 1}, {"k": 0}), written)
+    reader = CanonicalReader(form, XmlReader(Small(data, 64)))
+    blocks = b"".join(block.text for block in reader.blocks())
+    assert blocks == b"<p:a>" + 40 * b'<p:b k="1">x</p:b><p:b/>' + b"<p:b>&lt;b&gt;</p:b></p:a>"
+    assert reader.taken > len(data) / 2
 
 
 GRAPH = parse_dtd(
