@@ -100,7 +100,7 @@ def test_names_without_a_prefix_are_taken_with_that_of_the_schema() -> None:
     attributes = "<!ATTLIST a xmlns CDATA #FIXED 'urn:u'> <!ATTLIST b k CDATA #IMPLIED>"
     graph = written.graph(parse_dtd(f"<!ELEMENT a (b*)> <!ELEMENT b (#PCDATA)> {attributes}", "a"))
     data = b'<a xmlns="urn:u">' + 40 * b'<b k="1">x</b><b/>' + b"<!-- <b/> --><b><![CDATA[<b>]]></b></a>"
-    form = Form(graph.elements, Names({"p:a": 0, "p:b": 1}, {"k": 0}), written)
+    form = Form(graph, Names({"p:a": 0, "p:b": 1}, {"k": 0}), written)
     reader = CanonicalReader(form, XmlReader(Small(data, 64)))
     blocks = b"".join(block.text for block in reader.blocks())
     assert blocks == b"<p:a>" + 40 * b'<p:b k="1">x</p:b><p:b/>' + b"<p:b>&lt;b&gt;</p:b></p:a>"
