@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
+from pkgutil import get_data
 from typing import Any
 
 from heptox.garbage import uncollected
 
 
-def later(package: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package whose ``names``, by the modules in it that have them, are loaded when they are
-    first asked for.
+def later(package: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package: what it imports for type checkers alone is loaded when it is first asked for.
 
-    >>> later("heptox.xml", {"trees": ("parse_document",)})("parse_document").__name__
+    >>> later("heptox.xml")("parse_document").__name__
     'parse_document'
     """
-    modules = {name: module for module, several in names.items() for name in several}
 
     def load(name: str) -> Any:
-        if name not in modules:
+        module = _modules(package).get(name)
+        if module is None:
             raise AttributeError(f"module {package} has no attribute {name}")
         with uncollected():
-            found = getattr(import_module(f"{package}.{modules[name]}"), name)
+            found = getattr(import_module(module), name)
         setattr(sys.modules[package], name, found)
         return found
 
     return load
+
+
+@cache
+def _modules(package: str) -> dict[str, str]:
+    """The modules of the names that a package imports for type checkers alone."""
+    source = ast.parse(get_data(package, "__init__.py") or b"")
+    blocks = (one for one in source.body if isinstance(one, ast.If))
+    imports = (one for block in blocks for one in block.body if isinstance(one, ast.ImportFrom))
+    return {name.name: one.module or "" for one in imports for name in one.names}
 
 
 class _Hidden:

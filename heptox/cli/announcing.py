@@ -13,7 +13,7 @@ def print_announced(added: SubscriptionsAdded) -> None:
     for publisher in added.unreached:
         print_note(f"{publisher} cannot be reached: what it publishes until it is and confirms it does not come")
     for name in added.untold:
-        print_note(f"{name} is too long to be told to others: what they publish may not come")
+        print_note(f"{name} is too long to be sent to others: what they publish may not come")
     for one in added.untranslated:
         print_note(f"{one.subscription}: {lacking(one)}")
 

@@ -30,7 +30,7 @@ class CommandEntry:
 GROUPS: Final[dict[str, str]] = {
     "schema": "Schemas: what a DTD or an XSD says, and schemas for documents that have none.",
     "map": "Mappings: arrows, the rules inferred from them, and exchange.",
-    "subscription": "Subscriptions: what a peer tells of the documents that are published at it.",
+    "subscription": "Subscriptions: which of the documents that are published at a peer it notifies of.",
     "feed": "Feeds: what other peers publish, and where documents go.",
     "peer": "Peers: their folders, daemons, documents and acquaintances.",
 }

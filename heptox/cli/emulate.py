@@ -84,7 +84,7 @@ def emulate(
     """Emulate a network of peers on Spark: queries spread, answers return, and all of them are checked.
 
     The peers decide as real ones do. They have generated auction data under up to ten schemas, and ask up to ten
-    queries. Time is virtual, and the same plan gives the same report but for what is measured. docs/emulation.md tells
+    queries. Time is virtual, and the same plan gives the same report but for what is measured. docs/emulation.md says
     all settings of a plan, and what the report says.
 
     The exit code is 1 when an answer is wrong, or misses something that the receipt does not tell of.

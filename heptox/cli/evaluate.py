@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
@@ -22,11 +22,9 @@ from heptox.schema import (
     SchemaTree,
     as_declared,
     conform,
-    document_checker,
-    is_xsd,
     other_schema_fault,
     read_schema_roots,
-    start_of,
+    xsd_checker,
 )
 from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
 from heptox.xml import (
@@ -96,7 +94,9 @@ def evaluate(
     bound = bound_values(bind)
     times = _Times()
     with times.taken("read"):
-        declared = None if schema is None else _Schema(schema, read_schema_roots(schema, catalogues or ()))
+        declared = (
+            None if schema is None else _Schema(schema, read_schema_roots(schema, catalogues or ()), catalogues or ())
+        )
     with times.taken("read"):
         read = [(document, read_bytes(document)) for document in documents]
     names = NameTable.of(*(declared.of(data for _, data in read) if declared else ()))
@@ -125,10 +125,11 @@ def evaluate(
 
 @dataclass(frozen=True, slots=True)
 class _Schema:
-    """The file of a schema, and a graph for each root that documents may have."""
+    """The file of a schema, a graph for each root that documents may have, and the catalogues."""
 
     file: str
     graphs: Mapping[str, SchemaGraph]
+    catalogues: Sequence[str]
 
     def of(self, documents: Iterable[bytes]) -> Iterator[SchemaGraph]:
         """The graphs of documents, as far as these are of the schema; where none is, any graph."""
@@ -313,10 +314,10 @@ def _checked(read: list[tuple[str, bytes]], schema: _Schema) -> tuple[list[Docum
             raise SchemaError(other)
     graphs = {root: schema.graphs[root] for root in {str(document.root.tag) for document in parsed}}
     found = [graphs[str(document.root.tag)] for document in parsed]
-    if not is_xsd(start_of(schema.file)):
+    checker = xsd_checker(schema.file, catalogues=schema.catalogues)
+    if checker is None:
         return [conform(document, graph) for document, graph in zip(parsed, found, strict=True)], found
-    checker = document_checker(schema.file)
-    if faults := [fault for name, data in read for fault in checker.faults_of(data, file_name(name)).faults]:
+    if faults := [fault for document in parsed for fault in checker.faults_in(document).faults]:
         raise SchemaError(faults)
     return [as_declared(document, graph) for document, graph in zip(parsed, found, strict=True)], found
 

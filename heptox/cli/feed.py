@@ -21,7 +21,7 @@ def status(*, peer: PeerOption = None, json: Json = False) -> None:
 
     A publisher is live when all that it publishes from now on, and that is subscribed to here, comes by itself; its
     position is up to where everything has come. Where there are subscriptions in own words, it is shown how they are
-    understood: the publisher has the same schema, or mappings lead there; where they do not, the reason is told.
+    understood: the publisher has the same schema, or mappings lead there; where they do not, the reason is shown.
     """
     with Client.connect(chosen_peer(peer)) as client:
         found = client.feeds()
@@ -56,7 +56,7 @@ def status(*, peer: PeerOption = None, json: Json = False) -> None:
             say(to, f"{one.name}, for subscriptions in own words: {one.words_reason}")
     print_table(
         to,
-        ("neighbour", "wants", "is told", "of"),
+        ("neighbour", "wants", "sent", "of"),
         (
             (
                 one.name,

@@ -102,8 +102,8 @@ def filter_documents(
     Documents are cut into chunks, so that each filter runs on a small part; the results are those of the filters on the
     whole documents, in document order. Before the filters the file may have lines such as
     declare namespace p = "urn:p"; that say what prefixes stand for, as --namespace does. Filters that select nothing in
-    any document of the schema are told. A document with elements where the schema has none is told, too, and filtered
-    exactly all the same.
+    any document of the schema are reported. So is a document with elements where the schema has none, and it is
+    filtered exactly all the same.
     """
     if documents.count(STANDARD_INPUT) + (filters == STANDARD_INPUT) + (schema == STANDARD_INPUT) > 1:
         raise typer.BadParameter("standard input can be read only once")

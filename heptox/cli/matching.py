@@ -135,9 +135,9 @@ def match(
 
     Empty lines of SUBSCRIPTIONS and those that begin with # are left out, but counted; before the XPaths may be lines
     such as declare namespace p = "urn:p"; that say what prefixes stand for, as --namespace does. Matches are in the
-    order of the documents as they are given, then by line number. Where a line or a document is wrong it is told with
-    its place, and nothing is printed, unless --skip-bad says to go on with the others. With --json such a document has
-    null for lines.
+    order of the documents as they are given, then by line number. Where a line or a document is wrong it is reported
+    with its place, and nothing is printed, unless --skip-bad says to go on with the others. With --json such a document
+    has null for lines.
     """
     if [subscriptions, *documents].count(STANDARD_INPUT) > 1:
         raise typer.BadParameter("standard input can be read only once")

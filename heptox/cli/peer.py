@@ -178,7 +178,7 @@ def acquaintances(
         str | None, typer.Option(metavar="DIGEST", help="With --accept: only the offer of that digest, as it is shown.")
     ] = None,
     reason: Annotated[
-        str, typer.Option(metavar="TEXT", help="With --refuse, --withdraw: what the other is told.")
+        str, typer.Option(metavar="TEXT", help="With --refuse, --withdraw: the reason that is sent to the other.")
     ] = "",
     json: Json = False,
 ) -> None:
@@ -186,7 +186,7 @@ def acquaintances(
 
     WHO is a peer id, or a name as it is listed. An offer may be replaced by its sender until it is decided: with
     --digest, only the one that was looked at is accepted; else the one that waits, and its digest is printed. What is
-    accepted, refused or ended is on the disk when the command ends, and the other side is told as soon as it is
+    accepted, refused or ended is on the disk when the command ends, and the other side is informed as soon as it is
     reached.
     """
     path = chosen_peer(folder)
@@ -314,7 +314,7 @@ def _print_standing(made: KnownModel) -> None:
     if made.reason or made.fault:
         print_note(f"{made.name}: {made.fault or made.reason}")
     elif made.standing == Standing.PROPOSED:
-        print_note(f"{made.name} is told as soon as it is reached")
+        print_note(f"{made.name} is informed as soon as it is reached")
     if made.standing == Standing.REFUSED:
         raise typer.Exit(ExitCode.WRONG_INPUT)
 

@@ -30,7 +30,7 @@ def publish(
 
     Each subscription that a document matches gets one notification of it; all are on the disk when the command ends. A
     document that was published before, by its id, is held, and changes nothing: so it is safe to publish again after
-    a failure. One that is refused is told, and the others go on.
+    a failure. One that is refused is reported, and the others go on.
     """
     if (name is not None or id is not None) and len(documents) > 1:
         raise typer.BadParameter("--name and --id are for one document")

@@ -62,7 +62,7 @@ def add(
         bool, typer.Option("--skip-bad", help="With --file: add the others where a line cannot be; exit code 3.")
     ] = False,
     policy: Annotated[
-        Policy, typer.Option(help="What to do when the backlog is full; docs/subscriptions.md tells.")
+        Policy, typer.Option(help="What to do when the backlog is full; docs/subscriptions.md says it.")
     ] = _STANDARD.policy,
     backlog: Annotated[
         int,
@@ -92,10 +92,10 @@ def add(
 
     It is on the disk when the command ends, and meets every document that is published from then on. The very same one
     again changes nothing. Of a file, empty lines and those that begin with # are left out; every line that cannot be is
-    told with its place, and nothing is added then unless --skip-bad says so.
+    reported with its place, and nothing is added then unless --skip-bad says so.
 
     With --words own it is in the words of the peer's own schema. For each publisher it is translated along the mappings
-    that the peers on the way have agreed on; where there is no way, or something is lost on it, that is told.
+    that the peers on the way have agreed on; where there is no way, or something is lost on it, that is reported.
 
     Prefixes are those of the peer's schema, those that --namespace binds, and those that lines of FILE such as
     declare namespace p = "urn:p"; declare before the XPaths.
@@ -141,7 +141,7 @@ def remove(
 ) -> None:
     """Remove subscriptions, with their backlogs and dead letters.
 
-    What was not acknowledged is told. Documents that are published from then on do not meet them.
+    What was not acknowledged is reported. Documents that are published from then on do not meet them.
     """
     path = chosen_peer(peer)
     missing = False
@@ -238,7 +238,7 @@ def replay(
         typer.Option(
             metavar="TIME",
             formats=["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d"],
-            help="Begin at a time such as 2026-01-31T12:00:00Z; UTC unless it tells its zone.",
+            help="Begin at a time such as 2026-01-31T12:00:00Z; UTC unless it says its zone.",
         ),
     ] = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Print at most so many.")] = None,

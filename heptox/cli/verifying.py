@@ -49,7 +49,7 @@ def verify(
     is printed, with a line that was seen to mend it.
 
     Translation relies on the keys that a mapping declares; random documents obey them, unless --any-valid is given.
-    What a document given with --document breaks of the declared keys and references is told on stderr.
+    What a document given with --document breaks of the declared keys and references is reported on stderr.
 
     The exit code is 1 when a counterexample was found, a given document breaks what is declared, or a direction could
     not be tested, else 0.

@@ -6,76 +6,45 @@ or elsewhere. The results are those of every filter on the whole document.
 """
 
 from heptox.filtering.chunker import (
-    MOST_HELD,
-    PIECE,
-    Chunker,
-    ChunkText,
-    DocumentTooLargeError,
-    Projection,
+    MOST_HELD as MOST_HELD,
+    PIECE as PIECE,
+    Chunker as Chunker,
+    ChunkText as ChunkText,
+    DocumentTooLargeError as DocumentTooLargeError,
+    Projection as Projection,
 )
-from heptox.filtering.cleaning import Branch, CleanedFilter, clean
-from heptox.filtering.cost import Estimate, choose, estimates, sample_sizes
-from heptox.filtering.drawing import draw_scheme
-from heptox.filtering.evaluation import Failure, evaluated_tree
-from heptox.filtering.filter_file import FilterFile, FilterLine, read_filter_file
-from heptox.filtering.filtering import DocumentFilter, Evaluating, PlanEvaluator, SeekableSource
-from heptox.filtering.filters import FilteringPlan, FilterSet, Situation
-from heptox.filtering.fragments import Fragment, Kind
-from heptox.filtering.parts import POTPOURRI, WHOLE, Part, Query
-from heptox.filtering.processes import ProcessEvaluator
-from heptox.filtering.query_tree import QueryNode, QueryTree, Sizes
-from heptox.filtering.reading import Version, read_filter
-from heptox.filtering.result_folder import ResultFolder
-from heptox.filtering.results import PartEvaluator, Result
-from heptox.filtering.schema_steps import SchemaSteps, TagPath
-from heptox.filtering.scheme import Chunk, ChunkingScheme, adapted, chunking_scheme
-
-__all__ = [
-    "MOST_HELD",
-    "PIECE",
-    "POTPOURRI",
-    "WHOLE",
-    "Branch",
-    "Chunk",
-    "ChunkText",
-    "Chunker",
-    "ChunkingScheme",
-    "CleanedFilter",
-    "DocumentFilter",
-    "DocumentTooLargeError",
-    "Estimate",
-    "Evaluating",
-    "Failure",
-    "FilterFile",
-    "FilterLine",
-    "FilterSet",
-    "FilteringPlan",
-    "Fragment",
-    "Kind",
-    "Part",
-    "PartEvaluator",
-    "PlanEvaluator",
-    "ProcessEvaluator",
-    "Projection",
-    "Query",
-    "QueryNode",
-    "QueryTree",
-    "Result",
-    "ResultFolder",
-    "SchemaSteps",
-    "SeekableSource",
-    "Situation",
-    "Sizes",
-    "TagPath",
-    "Version",
-    "adapted",
-    "choose",
-    "chunking_scheme",
-    "clean",
-    "draw_scheme",
-    "estimates",
-    "evaluated_tree",
-    "read_filter",
-    "read_filter_file",
-    "sample_sizes",
-]
+from heptox.filtering.cleaning import Branch as Branch, CleanedFilter as CleanedFilter, clean as clean
+from heptox.filtering.cost import (
+    Estimate as Estimate,
+    choose as choose,
+    estimates as estimates,
+    sample_sizes as sample_sizes,
+)
+from heptox.filtering.drawing import draw_scheme as draw_scheme
+from heptox.filtering.evaluation import Failure as Failure, evaluated_tree as evaluated_tree
+from heptox.filtering.filter_file import (
+    FilterFile as FilterFile,
+    FilterLine as FilterLine,
+    read_filter_file as read_filter_file,
+)
+from heptox.filtering.filtering import (
+    DocumentFilter as DocumentFilter,
+    Evaluating as Evaluating,
+    PlanEvaluator as PlanEvaluator,
+    SeekableSource as SeekableSource,
+)
+from heptox.filtering.filters import FilteringPlan as FilteringPlan, FilterSet as FilterSet, Situation as Situation
+from heptox.filtering.fragments import Fragment as Fragment, Kind as Kind
+from heptox.filtering.parts import POTPOURRI as POTPOURRI, WHOLE as WHOLE, Part as Part, Query as Query
+from heptox.filtering.processes import ProcessEvaluator as ProcessEvaluator
+from heptox.filtering.query_tree import QueryNode as QueryNode, QueryTree as QueryTree, Sizes as Sizes
+from heptox.filtering.reading import Version as Version, read_filter as read_filter
+from heptox.filtering.result_folder import ResultFolder as ResultFolder
+from heptox.filtering.results import PartEvaluator as PartEvaluator, Result as Result
+from heptox.filtering.schema_steps import SchemaSteps as SchemaSteps, TagPath as TagPath
+from heptox.filtering.scheme import (
+    Chunk as Chunk,
+    ChunkingScheme as ChunkingScheme,
+    adapted as adapted,
+    chunking_scheme as chunking_scheme,
+)

@@ -9,136 +9,76 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
-from heptox.grammar import query as syntax
+from heptox.grammar import query
 from heptox.grammar.arrows import (
-    Arrow,
-    BoxDeclaration,
-    Declaration,
-    Entity,
-    JoinDeclaration,
-    KeyDeclaration,
-    Name,
-    NamespaceDeclaration,
-    Reading,
-    ReferenceDeclaration,
-    SchemaDeclaration,
-    Side,
-    Statement,
-    parse_arrow_lines,
+    Arrow as Arrow,
+    BoxDeclaration as BoxDeclaration,
+    Declaration as Declaration,
+    Entity as Entity,
+    JoinDeclaration as JoinDeclaration,
+    KeyDeclaration as KeyDeclaration,
+    Name as Name,
+    NamespaceDeclaration as NamespaceDeclaration,
+    Reading as Reading,
+    ReferenceDeclaration as ReferenceDeclaration,
+    SchemaDeclaration as SchemaDeclaration,
+    Side as Side,
+    Statement as Statement,
+    parse_arrow_lines as parse_arrow_lines,
 )
-from heptox.grammar.asked import check_names, unknown_steps
-from heptox.grammar.line_files import SchemaPath
-from heptox.grammar.lower import Lowering, lower
-from heptox.grammar.matching import step_matches
-from heptox.grammar.name_table import NO_NAMES, NameTable
-from heptox.grammar.parsing import fault_at
-from heptox.grammar.query import Expression, Node
-from heptox.grammar.query_parser import parse_query
-from heptox.grammar.query_printer import print_query
-from heptox.grammar.query_prolog import declared_namespaces, prolog, written_query
-from heptox.grammar.render import render
+from heptox.grammar.asked import check_names as check_names, unknown_steps as unknown_steps
+from heptox.grammar.line_files import SchemaPath as SchemaPath
+from heptox.grammar.lower import Lowering as Lowering, lower as lower
+from heptox.grammar.matching import step_matches as step_matches
+from heptox.grammar.name_table import NO_NAMES as NO_NAMES, NameTable as NameTable
+from heptox.grammar.parsing import fault_at as fault_at
+from heptox.grammar.query import Expression as Expression, Node as Node
+from heptox.grammar.query_parser import parse_query as parse_query
+from heptox.grammar.query_printer import print_query as print_query
+from heptox.grammar.query_prolog import (
+    declared_namespaces as declared_namespaces,
+    prolog as prolog,
+    written_query as written_query,
+)
+from heptox.grammar.render import render as render
 from heptox.grammar.rules import (
-    BodyTree,
-    ConditionText,
-    Constant,
-    HeadLeaf,
-    HeadTree,
-    Identity,
-    Label,
-    LeafCondition,
-    NodeAbsence,
-    NodeTest,
-    RuleCondition,
-    RulesFile,
-    RuleText,
-    SurrogateArgument,
-    SurrogateTerm,
-    node_value,
-    parse_rule_parts,
-    print_rule,
-    print_rules_file,
+    BodyTree as BodyTree,
+    ConditionText as ConditionText,
+    Constant as Constant,
+    HeadLeaf as HeadLeaf,
+    HeadTree as HeadTree,
+    Identity as Identity,
+    Label as Label,
+    LeafCondition as LeafCondition,
+    NodeAbsence as NodeAbsence,
+    NodeTest as NodeTest,
+    RuleCondition as RuleCondition,
+    RulesFile as RulesFile,
+    RuleText as RuleText,
+    SurrogateArgument as SurrogateArgument,
+    SurrogateTerm as SurrogateTerm,
+    node_value as node_value,
+    parse_rule_parts as parse_rule_parts,
+    print_rule as print_rule,
+    print_rules_file as print_rules_file,
 )
-from heptox.grammar.spelling import may_be_tag, near_name
+from heptox.grammar.spelling import may_be_tag as may_be_tag, near_name as near_name
 
 if TYPE_CHECKING:
-    from heptox.grammar.codec import Encoded, decode_query, encode_query
-    from heptox.grammar.declared_lines import bound_prefix, declared_prefixes
-    from heptox.grammar.operators import OperatorStatement, parse_operator_lines, print_operators
-    from heptox.grammar.subscription import parse_subscription, with_prefixes, without_prefixes
+    from heptox.grammar.codec import Encoded as Encoded, decode_query as decode_query, encode_query as encode_query
+    from heptox.grammar.declared_lines import bound_prefix as bound_prefix, declared_prefixes as declared_prefixes
+    from heptox.grammar.operators import (
+        OperatorStatement as OperatorStatement,
+        parse_operator_lines as parse_operator_lines,
+        print_operators as print_operators,
+    )
+    from heptox.grammar.subscription import (
+        parse_subscription as parse_subscription,
+        with_prefixes as with_prefixes,
+        without_prefixes as without_prefixes,
+    )
 
-__all__ = [
-    "NO_NAMES",
-    "Arrow",
-    "BodyTree",
-    "BoxDeclaration",
-    "ConditionText",
-    "Constant",
-    "Declaration",
-    "Encoded",
-    "Entity",
-    "Expression",
-    "HeadLeaf",
-    "HeadTree",
-    "Identity",
-    "JoinDeclaration",
-    "KeyDeclaration",
-    "Label",
-    "LeafCondition",
-    "Lowering",
-    "Name",
-    "NameTable",
-    "NamespaceDeclaration",
-    "Node",
-    "NodeAbsence",
-    "NodeTest",
-    "OperatorStatement",
-    "Reading",
-    "ReferenceDeclaration",
-    "RuleCondition",
-    "RuleText",
-    "RulesFile",
-    "SchemaDeclaration",
-    "SchemaPath",
-    "Side",
-    "Statement",
-    "SurrogateArgument",
-    "SurrogateTerm",
-    "bound_prefix",
-    "check_names",
-    "declared_namespaces",
-    "declared_prefixes",
-    "decode_query",
-    "encode_query",
-    "fault_at",
-    "lower",
-    "may_be_tag",
-    "near_name",
-    "node_value",
-    "parse_arrow_lines",
-    "parse_operator_lines",
-    "parse_query",
-    "parse_rule_parts",
-    "parse_subscription",
-    "print_operators",
-    "print_query",
-    "print_rule",
-    "print_rules_file",
-    "prolog",
-    "render",
-    "step_matches",
-    "syntax",
-    "unknown_steps",
-    "with_prefixes",
-    "without_prefixes",
-    "written_query",
-]
 
-__getattr__ = later(
-    __name__,
-    {
-        "codec": ("Encoded", "decode_query", "encode_query"),
-        "operators": ("OperatorStatement", "parse_operator_lines", "print_operators"),
-        "declared_lines": ("bound_prefix", "declared_prefixes"),
-        "subscription": ("parse_subscription", "with_prefixes", "without_prefixes"),
-    },
-)
+syntax = query
+
+__getattr__ = later(__name__)

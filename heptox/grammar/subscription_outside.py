@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 _NAME: Final = r"[^\W\d][\w.-]*"
@@ -58,12 +58,20 @@ def outside_construct(text: str) -> Outside | None:
         kind, words = found.lastgroup or "", " ".join(found.group().split())
         if kind == "comment":
             continue
+        if kind == "axis":
+            axis = words.partition(":")[0].strip()
+            return Outside(f"the axis {axis}::", found.start(), _AXES.get(axis, "use /, // and @"))
+        if kind == "function":
+            name = words.rstrip("( ")
+            return Outside(f"the function {name}()", found.start(), _FUNCTION_HINTS.get(name))
+        if kind == "construct":
+            return Outside(words.rstrip("( "), found.start(), None)
         if kind in _ALWAYS:
-            return _ALWAYS[kind](words, found.start())
+            return _named(words, found.start(), _ALWAYS[kind])
         if kind in ("operator", "sign", "signed") and operand:
             return Outside(f"the operator {words}", found.start(), _OPERATOR_HINTS.get(words))
         if kind in _AT_THE_BEGINNING and not operand:
-            return _AT_THE_BEGINNING[kind](words, found.start())
+            return _named(words, found.start(), _AT_THE_BEGINNING[kind])
         if before == "slash" and kind in _NO_STEPS:
             return Outside(_NO_STEPS[kind], found.start(), None)
         before = kind
@@ -71,58 +79,10 @@ def outside_construct(text: str) -> Outside | None:
     return None
 
 
-def _axis(words: str, offset: int) -> Outside:
-    name = words.partition(":")[0].strip()
-    return Outside(f"the axis {name}::", offset, _AXES.get(name, "use /, // and @"))
-
-
-def _function(words: str, offset: int) -> Outside:
-    name = words.rstrip("( ")
-    return Outside(f"the function {name}()", offset, _FUNCTION_HINTS.get(name))
-
-
-def _node_test(words: str, offset: int) -> Outside:
-    return Outside(f"the node test {words}", offset, "use names, * and text()")
-
-
-def _parent(_words: str, offset: int) -> Outside:
-    return Outside("the parent step ..", offset, "write a predicate: a[b] for b/..")
-
-
-def _variable(words: str, offset: int) -> Outside:
-    return Outside(f"the variable {words}", offset, None)
-
-
-def _wildcard(words: str, offset: int) -> Outside:
-    return Outside(f"the wildcard {words}", offset, "write the names, with or between conditions, or * for any")
-
-
-def _construct(words: str, offset: int) -> Outside:
-    return Outside(words.rstrip("( "), offset, None)
-
-
-def _root(_words: str, offset: int) -> Outside:
-    return Outside("the document node /", offset, "ask for something below it, such as /*")
-
-
-def _sign(words: str, offset: int) -> Outside:
-    return Outside(f"the sign {words} before a path", offset, "only numbers have a sign")
-
-
-def _no_items(_words: str, offset: int) -> Outside:
-    return Outside("the empty sequence ()", offset, None)
-
-
-def _sequence(_words: str, offset: int) -> Outside:
-    return Outside("a sequence with ,", offset, "write or between conditions")
-
-
-def _filtered(_words: str, offset: int) -> Outside:
-    return Outside("a predicate behind .", offset, "write its condition alone")
-
-
-def _behind_parentheses(_words: str, offset: int) -> Outside:
-    return Outside("a step or predicate behind parentheses", offset, "write the path without them")
+def _named(words: str, offset: int, names: tuple[str, str | None]) -> Outside:
+    """The construct that is written as ``words``; its name has them where its braces are."""
+    name, hint = names
+    return Outside(name.format(words), offset, hint)
 
 
 _NO_STEPS: Final = {
@@ -132,22 +92,19 @@ _NO_STEPS: Final = {
     "string": "a literal as a step",
     "number": "a literal as a step",
 }
-_AT_THE_BEGINNING: Final[dict[str, Callable[[str, int], Outside]]] = {
-    "root": _root,
-    "signed": _sign,
-    "no_items": _no_items,
+_AT_THE_BEGINNING: Final[Mapping[str, tuple[str, str | None]]] = {
+    "root": ("the document node /", "ask for something below it, such as /*"),
+    "signed": ("the sign {} before a path", "only numbers have a sign"),
+    "no_items": ("the empty sequence ()", None),
 }
-_ALWAYS: Final[dict[str, Callable[[str, int], Outside]]] = {
-    "axis": _axis,
-    "function": _function,
-    "node_test": _node_test,
-    "parent": _parent,
-    "variable": _variable,
-    "wildcard": _wildcard,
-    "construct": _construct,
-    "sequence": _sequence,
-    "filtered": _filtered,
-    "behind_parentheses": _behind_parentheses,
+_ALWAYS: Final[Mapping[str, tuple[str, str | None]]] = {
+    "node_test": ("the node test {}", "use names, * and text()"),
+    "parent": ("the parent step ..", "write a predicate: a[b] for b/.."),
+    "variable": ("the variable {}", None),
+    "wildcard": ("the wildcard {}", "write the names, with or between conditions, or * for any"),
+    "sequence": ("a sequence with ,", "write or between conditions"),
+    "filtered": ("a predicate behind .", "write its condition alone"),
+    "behind_parentheses": ("a step or predicate behind parentheses", "write the path without them"),
 }
 _TOKEN: Final = re.compile(
     rf"""(?P<comment>\(:.*?:\))

@@ -9,65 +9,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
-from heptox.mapping.correspondences import Correspondence
-from heptox.mapping.declarations import DeclaredSide, ReadSchema, drawn_path
-from heptox.mapping.exchange import LARGE, exchange
+from heptox.mapping.correspondences import Correspondence as Correspondence
+from heptox.mapping.declarations import DeclaredSide as DeclaredSide, ReadSchema as ReadSchema, drawn_path as drawn_path
+from heptox.mapping.exchange import LARGE as LARGE, exchange as exchange
 from heptox.mapping.loading import (
-    ArrowsText,
-    Examination,
-    examine_arrows,
-    load_mapping,
-    load_mapping_text,
-    load_packed_mapping,
-    parse_mapping_arrows,
-    parse_mapping_rules,
+    ArrowsText as ArrowsText,
+    Examination as Examination,
+    examine_arrows as examine_arrows,
+    load_mapping as load_mapping,
+    load_mapping_text as load_mapping_text,
+    load_packed_mapping as load_packed_mapping,
+    parse_mapping_arrows as parse_mapping_arrows,
+    parse_mapping_rules as parse_mapping_rules,
 )
-from heptox.mapping.model import HeadNode, Mapping, OptionalPart, Rule
-from heptox.mapping.paths import owning_stop, path_text
-from heptox.mapping.printing import print_rule, print_rules
-from heptox.mapping.tracing import Trace, ValueTrace
+from heptox.mapping.model import HeadNode as HeadNode, Mapping as Mapping, OptionalPart as OptionalPart, Rule as Rule
+from heptox.mapping.paths import owning_stop as owning_stop, path_text as path_text
+from heptox.mapping.printing import print_rule as print_rule, print_rules as print_rules
+from heptox.mapping.tracing import Trace as Trace, ValueTrace as ValueTrace
 
 if TYPE_CHECKING:
-    from heptox.mapping.stored_exchange import exchange_at_rest, exchange_stored
-    from heptox.mapping.suggesting import Names, Reason, Suggestion, suggest
+    from heptox.mapping.stored_exchange import exchange_at_rest as exchange_at_rest, exchange_stored as exchange_stored
+    from heptox.mapping.suggesting import Names as Names, Reason as Reason, Suggestion as Suggestion, suggest as suggest
 
-__all__ = [
-    "LARGE",
-    "ArrowsText",
-    "Correspondence",
-    "DeclaredSide",
-    "Examination",
-    "HeadNode",
-    "Mapping",
-    "Names",
-    "OptionalPart",
-    "ReadSchema",
-    "Reason",
-    "Rule",
-    "Suggestion",
-    "Trace",
-    "ValueTrace",
-    "drawn_path",
-    "examine_arrows",
-    "exchange",
-    "exchange_at_rest",
-    "exchange_stored",
-    "load_mapping",
-    "load_mapping_text",
-    "load_packed_mapping",
-    "owning_stop",
-    "parse_mapping_arrows",
-    "parse_mapping_rules",
-    "path_text",
-    "print_rule",
-    "print_rules",
-    "suggest",
-]
 
-__getattr__ = later(
-    __name__,
-    {
-        "suggesting": ("Names", "Reason", "Suggestion", "suggest"),
-        "stored_exchange": ("exchange_at_rest", "exchange_stored"),
-    },
-)
+__getattr__ = later(__name__)

@@ -9,13 +9,14 @@ from functools import partial
 from heptox.mapping.bodies import Body, copied_terms, rule_body
 from heptox.mapping.exchange import applied
 from heptox.mapping.identity import headed_arguments
-from heptox.mapping.image_names import declarations, image_prefixes
+from heptox.mapping.image_names import image_prefixes
 from heptox.mapping.model import HeadNode, Mapping, Rule, Surrogate
 from heptox.mapping.templates import Columns, Shape, Slot, shapes, tokens
 from heptox.mapping.written_mapping import Names, WrittenMapping, WrittenTree
 from heptox.pattern import Absence, Presence, Term, atom_terms
 from heptox.schema import Path
 from heptox.store import NotCompiledError, Store
+from heptox.xml import declarations
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class ExchangePlan:
                 raise NotCompiledError("a leaf takes copied subtrees and values")
         _check_copies(rules)
         self.templates = {
-            node: tokens(self.tree, self.shapes, Columns(shape, self.below[node]), declarations(self.prefixes))
+            node: tokens(self.tree, self.shapes, Columns(shape, self.below[node]), declarations(self.prefixes.bound))
             for node, shape in self.shapes.items()
         }
 

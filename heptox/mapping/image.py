@@ -7,12 +7,12 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from heptox.mapping.image_names import declarations, image_prefixes
+from heptox.mapping.image_names import image_prefixes
 from heptox.mapping.instance import Subtree, Value
 from heptox.mapping.model import Rule
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Box, Path, SchemaTree
-from heptox.xml import Document, XmlElement, parse_document
+from heptox.xml import Document, XmlElement, declarations, parse_document
 
 if TYPE_CHECKING:
     from heptox.mapping.tracing import Trace
@@ -38,7 +38,7 @@ def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode, trace
     box by their tags, undeclared ones after all declared ones.
     """
     prefixes = image_prefixes(tree)
-    start = f"<{prefixes.written(tree.root)}{declarations(prefixes)}/>"
+    start = f"<{prefixes.written(tree.root)}{declarations(prefixes.bound)}/>"
     root = parse_document(start).root
     _Writing(tree, rules, root, trace).fill(root, image, ())
     return Document(root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from heptox.schema import SchemaTree
-from heptox.xml import Prefixes, escaped_value
+from heptox.xml import Prefixes
 
 DEFAULT: Final = ""
 """The prefix of elements that have none."""
@@ -29,11 +29,3 @@ def image_prefixes(tree: SchemaTree) -> Prefixes:
         named = Prefixes(tuple((prefix, namespace) for prefix, namespace in graph.prefixes.bound if prefix))
         return named.covering(elements, attributes=attributes)
     return found
-
-
-def declarations(prefixes: Prefixes) -> str:
-    """The declarations of some prefixes, as the root has them."""
-    return "".join(
-        f' {f"xmlns:{prefix}" if prefix else "xmlns"}="{escaped_value(namespace)}"'
-        for prefix, namespace in prefixes.bound
-    )

@@ -19,13 +19,12 @@ from heptox.errors import Fault, StoreError
 from heptox.mapping.exchange import exchange
 from heptox.mapping.exchange_plan import ExchangePlan
 from heptox.mapping.image import copied
-from heptox.mapping.image_names import declarations
 from heptox.mapping.image_text import ImageText
 from heptox.mapping.model import Mapping
 from heptox.mapping.node_tables import NodeTables
 from heptox.schema import Path, stream_faults
 from heptox.store import Cursor, NotCompiledError, Store, database_faults, statements as sql
-from heptox.xml import Prefixes, XmlElement, parse_document, write_document, write_element
+from heptox.xml import Prefixes, XmlElement, declarations, parse_document, write_document, write_element
 
 _COPIES: Final = 1_000
 
@@ -134,7 +133,7 @@ class _Copies:
         written = self._store.catalogue.names.item(self._store.text(self._doc, node, stop, self._cursor))
         element = parse_document(written).root
         content = hashlib.sha256(repr(_content(element)).encode("utf-8", "surrogatepass")).hexdigest()
-        start = f"<_{declarations(self._prefixes)}>"
+        start = f"<_{declarations(self._prefixes.bound)}>"
         root = parse_document(f"{start}</_>").root
         root.append(copied(element, "_", root))
         text = write_element(root).removeprefix(start).removesuffix("</_>").removeprefix("<_")

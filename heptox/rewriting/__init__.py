@@ -8,79 +8,53 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
-from heptox.rewriting.as_written import patterns_as_written
-from heptox.rewriting.documents import Rewriter
-from heptox.rewriting.inference import TargetNode, infer_operators
-from heptox.rewriting.mapping_program import MappingProgram, mapping_program, paper_program
+from heptox.rewriting.as_written import patterns_as_written as patterns_as_written
+from heptox.rewriting.documents import Rewriter as Rewriter
+from heptox.rewriting.inference import TargetNode as TargetNode, infer_operators as infer_operators
+from heptox.rewriting.mapping_program import (
+    MappingProgram as MappingProgram,
+    mapping_program as mapping_program,
+    paper_program as paper_program,
+)
 from heptox.rewriting.operators import (
-    Arrange,
-    Dissolve,
-    Downgrade,
-    Drop,
-    Insert,
-    NodeId,
-    Operator,
-    Prune,
-    Rename,
-    Swap,
-    ToAttribute,
-    ToElement,
-    Upgrade,
+    Arrange as Arrange,
+    Dissolve as Dissolve,
+    Downgrade as Downgrade,
+    Drop as Drop,
+    Insert as Insert,
+    NodeId as NodeId,
+    Operator as Operator,
+    Prune as Prune,
+    Rename as Rename,
+    Swap as Swap,
+    ToAttribute as ToAttribute,
+    ToElement as ToElement,
+    Upgrade as Upgrade,
 )
-from heptox.rewriting.program import Program
-from heptox.rewriting.program_text import load_program, parse_program, print_program
-from heptox.rewriting.scopes import scopes
-from heptox.rewriting.streaming import MOST_HELD, StreamingRewriter
+from heptox.rewriting.program import Program as Program
+from heptox.rewriting.program_text import (
+    load_program as load_program,
+    parse_program as parse_program,
+    print_program as print_program,
+)
+from heptox.rewriting.scopes import scopes as scopes
+from heptox.rewriting.streaming import MOST_HELD as MOST_HELD, StreamingRewriter as StreamingRewriter
 from heptox.rewriting.translated import (
-    TranslatedQuery,
-    TranslatedSubscription,
-    translate_query,
-    translate_subscription,
-    untranslated_query,
+    TranslatedQuery as TranslatedQuery,
+    TranslatedSubscription as TranslatedSubscription,
+    translate_query as translate_query,
+    translate_subscription as translate_subscription,
+    untranslated_query as untranslated_query,
 )
-from heptox.rewriting.working_tree import WorkingTree
+from heptox.rewriting.working_tree import WorkingTree as WorkingTree
 
 if TYPE_CHECKING:
-    from heptox.rewriting.domain import DomainMatcher, Publisher, Strategy, StrategyChoice
+    from heptox.rewriting.domain import (
+        DomainMatcher as DomainMatcher,
+        Publisher as Publisher,
+        Strategy as Strategy,
+        StrategyChoice as StrategyChoice,
+    )
 
-__all__ = [
-    "MOST_HELD",
-    "Arrange",
-    "Dissolve",
-    "DomainMatcher",
-    "Downgrade",
-    "Drop",
-    "Insert",
-    "MappingProgram",
-    "NodeId",
-    "Operator",
-    "Program",
-    "Prune",
-    "Publisher",
-    "Rename",
-    "Rewriter",
-    "Strategy",
-    "StrategyChoice",
-    "StreamingRewriter",
-    "Swap",
-    "TargetNode",
-    "ToAttribute",
-    "ToElement",
-    "TranslatedQuery",
-    "TranslatedSubscription",
-    "Upgrade",
-    "WorkingTree",
-    "infer_operators",
-    "load_program",
-    "mapping_program",
-    "paper_program",
-    "parse_program",
-    "patterns_as_written",
-    "print_program",
-    "scopes",
-    "translate_query",
-    "translate_subscription",
-    "untranslated_query",
-]
 
-__getattr__ = later(__name__, {"domain": ("DomainMatcher", "Publisher", "Strategy", "StrategyChoice")})
+__getattr__ = later(__name__)

@@ -3,121 +3,85 @@
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
-from heptox.schema.copying import SchemaCopy, copy_schema, packed_schema
+from heptox.schema.copying import SchemaCopy as SchemaCopy, copy_schema as copy_schema, packed_schema as packed_schema
 from heptox.schema.dtd import (
-    document_dtd,
-    parse_dtd,
-    parse_dtd_roots,
-    read_dtd,
-    root_candidates,
+    document_dtd as document_dtd,
+    parse_dtd as parse_dtd,
+    parse_dtd_roots as parse_dtd_roots,
+    read_dtd as read_dtd,
+    root_candidates as root_candidates,
 )
-from heptox.schema.element_types import TEXT, WILDCARD
-from heptox.schema.generation import SAMPLE_VALUES, LeafValues, random_document
-from heptox.schema.graph_text import parse_graph, write_graph
-from heptox.schema.groups import Group, alike_boxes, groups
-from heptox.schema.inference import Leaf, extend_dtd, extend_xsd, infer_dtd, infer_xsd, keys_and_references
-from heptox.schema.merging import by_name
+from heptox.schema.element_types import TEXT as TEXT, WILDCARD as WILDCARD
+from heptox.schema.generation import (
+    SAMPLE_VALUES as SAMPLE_VALUES,
+    LeafValues as LeafValues,
+    random_document as random_document,
+)
+from heptox.schema.graph_text import parse_graph as parse_graph, write_graph as write_graph
+from heptox.schema.groups import Group as Group, alike_boxes as alike_boxes, groups as groups
+from heptox.schema.inference import (
+    Leaf as Leaf,
+    extend_dtd as extend_dtd,
+    extend_xsd as extend_xsd,
+    infer_dtd as infer_dtd,
+    infer_xsd as infer_xsd,
+    keys_and_references as keys_and_references,
+)
+from heptox.schema.merging import by_name as by_name
 from heptox.schema.model import (
-    Attribute,
-    AttributeType,
-    Cardinality,
-    Child,
-    Element,
-    KeyConstraint,
-    KeyReference,
-    Particle,
-    SchemaGraph,
-    ValueType,
-    tokens,
+    Attribute as Attribute,
+    AttributeType as AttributeType,
+    Cardinality as Cardinality,
+    Child as Child,
+    Element as Element,
+    KeyConstraint as KeyConstraint,
+    KeyReference as KeyReference,
+    Particle as Particle,
+    SchemaGraph as SchemaGraph,
+    ValueType as ValueType,
+    tokens as tokens,
 )
-from heptox.schema.reading import is_xsd, parse_schema, read_schema, read_schema_roots, start_of
-from heptox.schema.references import id_paths, idref_paths, inferred_references, only_identifier
-from heptox.schema.renaming import renamed
-from heptox.schema.steps import axis_matches
-from heptox.schema.tree import ANYWHERE, Axis, Box, Match, Path, SchemaTree
+from heptox.schema.reading import (
+    parse_schema as parse_schema,
+    read_schema as read_schema,
+    read_schema_roots as read_schema_roots,
+)
+from heptox.schema.references import (
+    id_paths as id_paths,
+    idref_paths as idref_paths,
+    inferred_references as inferred_references,
+    only_identifier as only_identifier,
+)
+from heptox.schema.renaming import renamed as renamed
+from heptox.schema.steps import axis_matches as axis_matches
+from heptox.schema.tree import (
+    ANYWHERE as ANYWHERE,
+    Axis as Axis,
+    Box as Box,
+    Match as Match,
+    Path as Path,
+    SchemaTree as SchemaTree,
+)
 from heptox.schema.validation import (
-    EdgeValidator,
-    Validator,
-    amend,
-    amended_types,
-    as_declared,
-    conform,
-    is_amended,
-    other_schema_fault,
-    stream_faults,
-    validity_faults,
+    EdgeValidator as EdgeValidator,
+    Validator as Validator,
+    amend as amend,
+    amended_types as amended_types,
+    as_declared as as_declared,
+    conform as conform,
+    is_amended as is_amended,
+    other_schema_fault as other_schema_fault,
+    stream_faults as stream_faults,
+    validity_faults as validity_faults,
 )
 
 if TYPE_CHECKING:
-    from heptox.schema.checking import DocumentChecker, DocumentFaults, document_checker
+    from heptox.schema.checking import (
+        DocumentChecker as DocumentChecker,
+        DocumentFaults as DocumentFaults,
+        document_checker as document_checker,
+        xsd_checker as xsd_checker,
+    )
 
-__all__ = [
-    "ANYWHERE",
-    "SAMPLE_VALUES",
-    "TEXT",
-    "WILDCARD",
-    "Attribute",
-    "AttributeType",
-    "Axis",
-    "Box",
-    "Cardinality",
-    "Child",
-    "DocumentChecker",
-    "DocumentFaults",
-    "EdgeValidator",
-    "Element",
-    "Group",
-    "KeyConstraint",
-    "KeyReference",
-    "Leaf",
-    "LeafValues",
-    "Match",
-    "Particle",
-    "Path",
-    "SchemaCopy",
-    "SchemaGraph",
-    "SchemaTree",
-    "Validator",
-    "ValueType",
-    "alike_boxes",
-    "amend",
-    "amended_types",
-    "as_declared",
-    "axis_matches",
-    "by_name",
-    "conform",
-    "copy_schema",
-    "document_checker",
-    "document_dtd",
-    "extend_dtd",
-    "extend_xsd",
-    "groups",
-    "id_paths",
-    "idref_paths",
-    "infer_dtd",
-    "infer_xsd",
-    "inferred_references",
-    "is_amended",
-    "is_xsd",
-    "keys_and_references",
-    "only_identifier",
-    "other_schema_fault",
-    "packed_schema",
-    "parse_dtd",
-    "parse_dtd_roots",
-    "parse_graph",
-    "parse_schema",
-    "random_document",
-    "read_dtd",
-    "read_schema",
-    "read_schema_roots",
-    "renamed",
-    "root_candidates",
-    "start_of",
-    "stream_faults",
-    "tokens",
-    "validity_faults",
-    "write_graph",
-]
 
-__getattr__ = later(__name__, {"checking": ("DocumentChecker", "DocumentFaults", "document_checker")})
+__getattr__ = later(__name__)

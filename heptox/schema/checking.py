@@ -6,6 +6,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
@@ -17,7 +18,7 @@ from heptox.errors import Fault, Position, near_names
 from heptox.schema.dtd import Paths
 from heptox.schema.libxml import compiled
 from heptox.schema.model import SchemaGraph
-from heptox.schema.reading import is_xsd, read_schema, schema_files, start_of
+from heptox.schema.reading import read_schema, read_xsd, schema_files
 from heptox.schema.roots import chosen_root
 from heptox.schema.validation import MAXIMUM_FAULTS, other_schema_fault, stream_faults
 from heptox.schema.xsd_files import SchemaFiles, global_elements
@@ -78,10 +79,16 @@ def document_checker(path: str | os.PathLike[str], root: str | None = None, cata
 
     Raises as :func:`read_schema`.
     """
-    if not is_xsd(start_of(path)):
-        return _ByGraph(read_schema(path, root, catalogues))
+    return xsd_checker(path, root, catalogues) or _ByGraph(read_schema(path, root, catalogues))
+
+
+def xsd_checker(path: str | os.PathLike[str], root: str | None = None, catalogues: Paths = ()) -> XsdChecker | None:
+    """As :func:`document_checker` for the XSD in a file; ``None`` where it is none."""
+    data = read_xsd(path)
+    if data is None:
+        return None
     named = None if root is None else read_schema(path, root, catalogues)
-    files = schema_files(path, catalogues)
+    files = schema_files(path, catalogues, data)
     found = compiled(files)
     return _ByProcessor(files, named) if found is None else _ByLibxml(found, files, named)
 
@@ -100,25 +107,26 @@ class _ByGraph(DocumentChecker):
 # -- XSDs ------------------------------------------------------------------------------------------------------------
 
 
-class _ByXsd(DocumentChecker):
-    """What documents of an XSD have in common; ``named`` has the root that they must have, if any."""
+class XsdChecker(DocumentChecker):
+    """Checks documents against an XSD; ``named`` has the root that they must have, if any."""
 
     def __init__(self, files: SchemaFiles, named: SchemaGraph | None) -> None:
         self._named = named
         self._roots = frozenset(global_elements(files))
 
     def faults_of(self, data: bytes, file: str) -> DocumentFaults:
-        document = parse_document(data, file)
+        return self.faults_in(parse_document(data, file))
+
+    def faults_in(self, document: Document) -> DocumentFaults:
+        """The faults of a document as :meth:`faults_of`; it is as it was afterwards."""
         if self._named is not None and (fault := other_schema_fault(document, chosen_root(self._named, None))):
             return DocumentFaults(1, (fault,))
         if document.root.tag not in self._roots:
             return DocumentFaults(1, (self._root_fault(document),))
-        for element in document.root.iter("*"):
-            for name in _LOCATIONS:  # what a document says about its schema is neither read nor checked
-                element.attrib.pop(name, "")
-        found = islice(self._faults(document), MOST_COUNTED)
-        faults = tuple(islice(found, MAXIMUM_FAULTS))
-        return DocumentFaults(len(faults) + sum(1 for _ in found), faults)
+        with _without_locations(document):
+            found = islice(self._faults(document), MOST_COUNTED)
+            faults = tuple(islice(found, MAXIMUM_FAULTS))
+            return DocumentFaults(len(faults) + sum(1 for _ in found), faults)
 
     def _root_fault(self, document: Document) -> Fault:
         written = _prefixes(document).written
@@ -133,7 +141,24 @@ class _ByXsd(DocumentChecker):
         """All faults of a document, in their order."""
 
 
-class _ByLibxml(_ByXsd):
+@contextmanager
+def _without_locations(document: Document) -> Iterator[None]:
+    """What a document says about its schema is neither read nor checked."""
+    left_out = {
+        element: element.items() for element in document.root.iter("*") if any(map(element.attrib.has_key, _LOCATIONS))
+    }
+    for element in left_out:
+        for name in _LOCATIONS:
+            element.attrib.pop(name, "")
+    try:
+        yield
+    finally:
+        for element, attributes in left_out.items():
+            element.attrib.clear()  # so that they have their order again
+            element.attrib.update(attributes)
+
+
+class _ByLibxml(XsdChecker):
     """By libxml2, which knows XSD 1.0."""
 
     def __init__(self, schema: etree.XMLSchema, files: SchemaFiles, named: SchemaGraph | None) -> None:
@@ -149,7 +174,7 @@ class _ByLibxml(_ByXsd):
             yield _fault(document, _element_at(document.root, getattr(entry, "path", None)), entry.message, entry.line)
 
 
-class _ByProcessor(_ByXsd):
+class _ByProcessor(XsdChecker):
     """By xmlschema, which knows XSD 1.1 too."""
 
     def __init__(self, files: SchemaFiles, named: SchemaGraph | None) -> None:

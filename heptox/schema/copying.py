@@ -12,7 +12,7 @@ from urllib.parse import quote
 from heptox.schema.catalogues import CATALOGUE, NAMESPACE
 from heptox.schema.dtd import Paths
 from heptox.schema.model import SchemaGraph
-from heptox.schema.reading import is_xsd, read_schema, schema_files, start_of
+from heptox.schema.reading import read_schema, read_xsd, schema_files
 from heptox.xml import decode_dtd, escaped_value, read_bytes
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def copy_schema(path: str | os.PathLike[str], root: str | None = None, catalogue
     by other identifiers, a DTD of several files as one; raises as :func:`read_schema`.
     """
     graph = read_schema(path, root, catalogues)
-    if is_xsd(start_of(path)):
-        files = schema_files(path, catalogues)
+    if (data := read_xsd(path)) is not None:
+        files = schema_files(path, catalogues, data)
         above = Path(os.path.commonpath([file.path.parent for file in files.files.values()]))
         placed = {f"{_XSD}/{file.path.relative_to(above).as_posix()}": file.data for file in files.files.values()}
         main = f"{_XSD}/{files.main.path.relative_to(above).as_posix()}"

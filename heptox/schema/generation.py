@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Element, Particle, SchemaGraph, ValueType
 from heptox.schema.tree import Path
-from heptox.xml import XML_NAMESPACE, XSI_NAMESPACE, escaped_value
+from heptox.xml import XML_NAMESPACE, XSI_NAMESPACE, declarations, escaped_value
 
 LeafValues: TypeAlias = Mapping[Path | str, Sequence[str]]
 """Values for leaves, by path (``("Patient", "@ID")``) or by name wherever it stands (``"Date"``, ``"@year"``)."""
@@ -202,10 +202,7 @@ class _Writer:
         candidates = [*pool, *random.sample(names, min(2, len(names)))] if pool is SAMPLE_VALUES else list(pool)
         self.pool = random.sample(candidates, min(5, len(candidates)))
         self.prefixes = plan.prefixes
-        self.declarations = "".join(
-            f' xmlns{":" * bool(prefix)}{prefix}="{escaped_value(namespace)}"'
-            for prefix, namespace in self.prefixes.bound
-        )
+        self.declarations = declarations(self.prefixes.bound)
         self.parts: list[str | _Reference] = []
         self.ids: list[str] = []
         self.count = 0

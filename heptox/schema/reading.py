@@ -64,10 +64,10 @@ def read_schema(path: str | os.PathLike[str], root: str | None = None, catalogue
 def read_schema_roots(path: str | os.PathLike[str], catalogues: Paths = ()) -> Mapping[str, SchemaGraph]:
     """As :func:`read_schema` for a schema whose root is not said: a graph for each that documents may have; raises as
     that, but for a root that is not the only candidate."""
-    if not is_xsd(start_of(path)):
+    data = read_xsd(path)
+    if data is None:
         return read_dtd_roots(path, catalogues)
-    graph, _ = _read_xsd(path, read_bytes(path, maximum_size=_MOST_BYTES), catalogues)
-    return _Rooted(graph)
+    return _Rooted(_read_xsd(path, data, catalogues)[0])
 
 
 class _Rooted(Mapping[str, SchemaGraph]):
@@ -119,9 +119,10 @@ def _decoded(data: bytes) -> str:
     return data.decode(encoding, "replace")
 
 
-def start_of(path: str | os.PathLike[str]) -> str:
-    """The text of a file, to see what it is; none for standard input, which can be read only once."""
-    return "" if path == STANDARD_INPUT else _decoded(read_bytes(path, maximum_size=_MOST_BYTES))
+def read_xsd(path: str | os.PathLike[str]) -> bytes | None:
+    """The content of a file that is an XSD; ``None`` for others, and for standard input, which is read only once."""
+    data = b"" if path == STANDARD_INPUT else read_bytes(path, maximum_size=_MOST_BYTES)
+    return data if is_xsd(_decoded(data)) else None
 
 
 def schema_files(path: str | os.PathLike[str], catalogues: Paths = (), data: bytes | None = None) -> SchemaFiles:

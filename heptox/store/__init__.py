@@ -10,91 +10,44 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
-from heptox.store import sql as statements
-from heptox.store.allowance import VALUE_BYTES, Allowance, Pool
-from heptox.store.evaluation import evaluate
-from heptox.store.hiding import Hiding, hidden_path, hidden_path_fault
-from heptox.store.joins import Join, NodeSet, NotCompiledError
-from heptox.store.relations import Catalogue, Part, Relation
-from heptox.store.row_joins import RowJoins
+from heptox.store import sql
+from heptox.store.allowance import VALUE_BYTES as VALUE_BYTES, Allowance as Allowance, Pool as Pool
+from heptox.store.evaluation import evaluate as evaluate
+from heptox.store.hiding import Hiding as Hiding, hidden_path as hidden_path, hidden_path_fault as hidden_path_fault
+from heptox.store.joins import Join as Join, NodeSet as NodeSet, NotCompiledError as NotCompiledError
+from heptox.store.relations import Catalogue as Catalogue, Part as Part, Relation as Relation
+from heptox.store.row_joins import RowJoins as RowJoins
 
 if TYPE_CHECKING:
-    from heptox.store.collection import Answer, Answers, WideForm, WideRows, interpreted, whole_documents
-    from heptox.store.connection import Cursor, database_faults
-    from heptox.store.database import Loaded, Store, StoredDocument
-    from heptox.store.querying import QueryPlan, plan_query, query, texts
-    from heptox.store.reading import ReadDocument, plan_once, projected_once, query_once, read_for_query
+    from heptox.store.collection import (
+        Answer as Answer,
+        Answers as Answers,
+        WideForm as WideForm,
+        WideRows as WideRows,
+        interpreted as interpreted,
+        whole_documents as whole_documents,
+    )
+    from heptox.store.connection import Cursor as Cursor, database_faults as database_faults
+    from heptox.store.database import Loaded as Loaded, Store as Store, StoredDocument as StoredDocument
+    from heptox.store.querying import QueryPlan as QueryPlan, plan_query as plan_query, query as query, texts as texts
+    from heptox.store.reading import (
+        ReadDocument as ReadDocument,
+        plan_once as plan_once,
+        projected_once as projected_once,
+        query_once as query_once,
+        read_for_query as read_for_query,
+    )
     from heptox.store.xquery import (
-        XQuery,
-        clearer_error,
-        evaluate_xquery,
-        external_values,
-        fragment_lacks,
-        identifying,
-        with_identifiers,
+        XQuery as XQuery,
+        clearer_error as clearer_error,
+        evaluate_xquery as evaluate_xquery,
+        external_values as external_values,
+        fragment_lacks as fragment_lacks,
+        identifying as identifying,
+        with_identifiers as with_identifiers,
     )
 
-__all__ = [
-    "VALUE_BYTES",
-    "Allowance",
-    "Answer",
-    "Answers",
-    "Catalogue",
-    "Cursor",
-    "Hiding",
-    "Join",
-    "Loaded",
-    "NodeSet",
-    "NotCompiledError",
-    "Part",
-    "Pool",
-    "QueryPlan",
-    "ReadDocument",
-    "Relation",
-    "RowJoins",
-    "Store",
-    "StoredDocument",
-    "WideForm",
-    "WideRows",
-    "XQuery",
-    "clearer_error",
-    "database_faults",
-    "evaluate",
-    "evaluate_xquery",
-    "external_values",
-    "fragment_lacks",
-    "hidden_path",
-    "hidden_path_fault",
-    "identifying",
-    "interpreted",
-    "plan_once",
-    "plan_query",
-    "projected_once",
-    "query",
-    "query_once",
-    "read_for_query",
-    "statements",
-    "texts",
-    "whole_documents",
-    "with_identifiers",
-]
 
-__getattr__ = later(
-    __name__,
-    {
-        "collection": ("Answer", "Answers", "WideForm", "WideRows", "interpreted", "whole_documents"),
-        "connection": ("Cursor", "database_faults"),
-        "database": ("Loaded", "Store", "StoredDocument"),
-        "querying": ("QueryPlan", "plan_query", "query", "texts"),
-        "reading": ("ReadDocument", "plan_once", "projected_once", "query_once", "read_for_query"),
-        "xquery": (
-            "XQuery",
-            "clearer_error",
-            "evaluate_xquery",
-            "external_values",
-            "fragment_lacks",
-            "identifying",
-            "with_identifiers",
-        ),
-    },
-)
+statements = sql
+
+__getattr__ = later(__name__)

@@ -16,8 +16,9 @@ from heptox.xml import (
     NO_PREFIXES,
     XML_NAMESPACE,
     Prefixes,
+    bound_prefix,
+    declarations,
     escaped_namespace,
-    escaped_value,
     split_name,
     unescaped_namespace,
 )
@@ -119,7 +120,7 @@ class WrittenNames:
     @property
     def declarations(self) -> str:
         """What declares the namespaces of all names in a tag around them."""
-        return _declarations({one: uri for one, uri in self.prefixes.bound if uri})
+        return declarations((one, uri) for one, uri in self.prefixes.bound if uri)
 
     # -- what goes out -----------------------------------------------------------------------------------------------
 
@@ -150,17 +151,11 @@ class WrittenNames:
         found = _TAG.match(item)
         assert found is not None  # it begins with a tag
         end = found.end("name")
-        return f"{item[:end]}{_declarations(used)}{item[end:]}"
+        return f"{item[:end]}{declarations(used.items())}{item[end:]}"
 
 
 _MOST_KNOWN: Final = 10_000
 """How many names are kept as they were written."""
-
-
-def _declarations(bound: Mapping[str, str]) -> str:
-    return "".join(
-        f' {f"xmlns:{prefix}" if prefix else "xmlns"}="{escaped_value(uri)}"' for prefix, uri in bound.items()
-    )
 
 
 def local_name(name: str) -> str:
@@ -197,43 +192,29 @@ class _Declaring:
         if found["end"]:
             self._scopes.pop()
             return f"</{name.rpartition('}')[2]}>"
-        scope = dict(self._scopes[-1])
-        declared: dict[str, str] = {}
-        written = self._declared(name, scope, declared)
-        attributes = _ATTRIBUTE_NAME.sub(
-            lambda one: self._declared_attribute(one[0], scope, declared), found["attributes"]
-        )
+        around = self._scopes[-1]
+        scope = dict(around)
+        written = self._element(name, scope)
+        attributes = _ATTRIBUTE_NAME.sub(lambda one: self._attribute(one[0], scope), found["attributes"])
         if not found["empty"]:
             self._scopes.append(scope)
-        return f"<{written}{_declarations(declared)}{attributes}{found['empty']}>"
+        new = declarations((one, uri) for one, uri in scope.items() if around.get(one) != uri)
+        return f"<{written}{new}{attributes}{found['empty']}>"
 
-    def _declared(self, name: str, scope: dict[str, str], declared: dict[str, str]) -> str:
+    def _element(self, name: str, scope: dict[str, str]) -> str:
         if name.startswith("Q{"):
             namespace, _, local = name[2:].rpartition("}")
-            self._bind("", unescaped_namespace(namespace), scope, declared)
+            scope[""] = unescaped_namespace(namespace)
             return local
-        prefix, colon, _ = name.rpartition(":")
-        if colon or self._known.get(""):
-            self._bind(prefix, self._known.get(prefix, ""), scope, declared)
-        else:
-            self._bind("", "", scope, declared)
+        prefix = name.rpartition(":")[0]
+        scope[prefix] = self._known.get(prefix, "")
         return name
 
-    def _declared_attribute(self, name: str, scope: dict[str, str], declared: dict[str, str]) -> str:
+    def _attribute(self, name: str, scope: dict[str, str]) -> str:
         if name.startswith("Q{"):
             namespace, _, local = name[2:].rpartition("}")
-            wanted = unescaped_namespace(namespace)
-            prefix = next((one for one, uri in scope.items() if one and uri == wanted), None)
-            if prefix is None:
-                taken = {*scope, *self._known}
-                prefix = next(f"ns{number}" for number in range(1, len(taken) + 2) if f"ns{number}" not in taken)
-                self._bind(prefix, wanted, scope, declared)
-            return f"{prefix}:{local}"
-        prefix, colon, _ = name.rpartition(":")
-        if colon and prefix in self._known:
-            self._bind(prefix, self._known[prefix], scope, declared)
+            return f"{bound_prefix(scope, unescaped_namespace(namespace), self._known)}:{local}"
+        prefix = name.rpartition(":")[0]
+        if prefix in self._known and prefix:
+            scope[prefix] = self._known[prefix]
         return name
-
-    def _bind(self, prefix: str, namespace: str, scope: dict[str, str], declared: dict[str, str]) -> None:
-        if scope.get(prefix) != namespace:
-            scope[prefix] = declared[prefix] = namespace

@@ -7,9 +7,9 @@ from typing import Final
 
 from lxml import etree
 
-from heptox.xml.namespaces import XML_NAMESPACE, split_name
+from heptox.xml.namespaces import XML_NAMESPACE, bound_prefix, split_name
 from heptox.xml.trees import XmlElement, tags_of
-from heptox.xml.writing import escaped_text, escaped_value
+from heptox.xml.writing import declarations, escaped_text, escaped_value
 
 _OUTERMOST: Final[Mapping[str, str]] = {"xml": XML_NAMESPACE, "": ""}
 
@@ -83,9 +83,8 @@ class NamedWriter:
             f' {_written(str(one), None, scope)}="{escaped_value(str(value))}"' for one, value in element.items()
         )
         new = {one: uri for one, uri in scope.items() if around.get(one) != uri}
-        written = "".join(f' {f"xmlns:{one}" if one else "xmlns"}="{escaped_value(uri)}"' for one, uri in new.items())
         self._open.append((name, scope if new else around))
-        return f"<{name}{written}{attributes}>"
+        return f"<{name}{declarations(new.items())}{attributes}>"
 
 
 def _written(name: str, wanted: str | None, scope: dict[str, str]) -> str:
@@ -99,11 +98,7 @@ def _written(name: str, wanted: str | None, scope: dict[str, str]) -> str:
         return local
     if wanted is not None and scope.get(wanted) == namespace:
         return f"{wanted}:{local}" if wanted else local
-    prefix = next((one for one, uri in scope.items() if one and uri == namespace), None)
-    if prefix is None:
-        prefix = next(f"ns{number}" for number in range(len(scope) + 1) if f"ns{number}" not in scope)
-        scope[prefix] = namespace
-    return f"{prefix}:{local}"
+    return f"{bound_prefix(scope, namespace)}:{local}"
 
 
 _NAMED: Final = etree.XPath("boolean(//*[namespace-uri()] | //@*[namespace-uri()])")

@@ -209,4 +209,24 @@ def _fresh(taken: set[str]) -> Iterator[str]:
             yield f"ns{number}"
 
 
+def bound_prefix(scope: dict[str, str], namespace: str, taken: Iterable[str] = ()) -> str:
+    """A prefix that a scope has for a namespace, not the one of elements without prefix; where it has none, one is
+    added that is not ``taken``.
+
+    >>> scope = {"": "urn:a", "ns1": "urn:b"}
+    >>> bound_prefix(scope, "urn:a"), scope
+    ('ns2', {'': 'urn:a', 'ns1': 'urn:b', 'ns2': 'urn:a'})
+    """
+    found = next((one for one, uri in scope.items() if one and uri == namespace), None)
+    if found is None:
+        found = next(_fresh({*scope, *taken}))
+        scope[found] = namespace
+    return found
+
+
+def declared_as(prefix: str) -> str:
+    """The name of the attribute that declares a prefix, ``""`` for that of elements without one."""
+    return f"xmlns:{prefix}" if prefix else "xmlns"
+
+
 NO_PREFIXES: Final = Prefixes()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from typing import Final
 
 from lxml import etree
 
+from heptox.xml.namespaces import declared_as
 from heptox.xml.trees import XmlElement
 
 IN_TEXT: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
@@ -30,6 +32,15 @@ def escaped_text(text: str) -> str:
 def escaped_value(value: str) -> str:
     """The value of an attribute as it stands between double quotes; it reads back as the same as text, too."""
     return value.translate(_VALUE)
+
+
+def declarations(bound: Iterable[tuple[str, str]]) -> str:
+    """What declares prefixes in a start tag, each for its namespace.
+
+    >>> declarations([("", "urn:a"), ("b", "urn:b")])
+    ' xmlns="urn:a" xmlns:b="urn:b"'
+    """
+    return "".join(f' {declared_as(prefix)}="{escaped_value(uri)}"' for prefix, uri in bound)
 
 
 def start_tag(name: str, attributes: list[str]) -> str:

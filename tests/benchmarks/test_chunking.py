@@ -424,7 +424,8 @@ def test_chunking_is_measured_for_each_number_of_filters_and_chunks(
     assert "figure 12" in capsys.readouterr().out
 
 
-def test_filtering_is_measured_from_the_document_to_the_results(organization: bytes) -> None:
+def test_filtering_is_measured_from_the_document_to_the_results() -> None:
+    organization = university.document(1_000_000)
     texts = [each.text for each in university.filters(50, seed=1)]
     here, there = (
         filtered(organization, university.schema(), texts, 3, where) for where in ("1 process", "2 processes")
@@ -434,7 +435,8 @@ def test_filtering_is_measured_from_the_document_to_the_results(organization: by
     assert 0 < here.first <= here.last
 
 
-def test_chunks_measured_are_those_of_the_filters(organization: bytes) -> None:
+def test_chunks_measured_are_those_of_the_filters() -> None:
+    organization = university.document(1_000_000)
     texts = [each.text for each in university.filters(50, seed=1)]
     for sharing in (False, True):
         found = measure("s", organization, university.schema(), texts, 4, 1.0, sharing=sharing)

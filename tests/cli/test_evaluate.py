@@ -352,3 +352,22 @@ def test_output_that_cannot_be_written_is_one_line(
     device.full = False
     assert ended.value.code == 1
     assert capsys.readouterr().err == "heptox: [Errno 28] No space left on device\n"
+
+
+def test_an_xsd_is_read_and_checked_by_the_same_catalogues(tmp_path: Path) -> None:
+    space = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
+    address = "http://nowhere.example/o.xsd"
+    files = {
+        "a.xsd": f'<xs:schema {space} xmlns:o="urn:o" targetNamespace="urn:t" elementFormDefault="qualified">'
+        f'<xs:import namespace="urn:o" schemaLocation="{address}"/><xs:element name="a"><xs:complexType><xs:sequence>'
+        '<xs:element ref="o:b"/></xs:sequence></xs:complexType></xs:element></xs:schema>',
+        "other.xsd": f'<xs:schema {space} targetNamespace="urn:o"><xs:element name="b" type="xs:int"/></xs:schema>',
+        "named.xml": '<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog">'
+        f'<uri name="{address}" uri="other.xsd"/></catalog>',
+        "d.xml": '<a xmlns="urn:t"><b xmlns="urn:o">1</b></a>',
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    options = ("--schema", tmp_path / "a.xsd", "--catalog", tmp_path / "named.xml")
+    ended = heptox_ended("eval", "//o:b", tmp_path / "d.xml", *options)
+    assert (ended.code, ended.out) == (0, '<o:b xmlns:o="urn:o">1</o:b>\n'), ended.err

@@ -64,7 +64,7 @@ def test_status_shows_publishers_and_neighbours(two: Two) -> None:
     assert header == ["publisher", "through", "advertises", "interested", "position", "live"]
     digest = json.loads(feed("status", two.subscriber, "--json").out)["publishers"][0]["advertised"]
     assert publisher == ["publisher", "publisher", digest[:12], "2", "1", "yes"]
-    assert neighbours == ["neighbour", "wants", "is told", "of"]
+    assert neighbours == ["neighbour", "wants", "sent", "of"]
     assert neighbour == ["publisher", "0", "2", "2"]
     assert rows(feed("status", two.publisher))[-1] == ["subscriber", "2", "0", "0"]
 
@@ -127,7 +127,7 @@ def test_who_adds_a_subscription_that_others_are_not_told_hears_of_it(two: Two) 
     long = two.file("long.txt", f"/a[b = '{'x' * TEXT_LIMIT}']\n")
     added = heptox_ended("subscription", "add", "--peer", two.subscriber, "--file", long)
     assert (added.code, added.out) == (0, "1 added\n")
-    assert added.err == "long-1 is too long to be told to others: what they publish may not come\n"
+    assert added.err == "long-1 is too long to be sent to others: what they publish may not come\n"
     heptox_ended("subscription", "remove", "--peer", two.subscriber, "long-1")
 
 

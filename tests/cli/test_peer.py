@@ -102,7 +102,7 @@ def test_acquaint_and_what_status_then_tells(files: Path) -> None:
     assert (made.code, made.out, made.err) == (
         0,
         "MassGeneral: proposed, we are the source of the mapping\n",
-        "MassGeneral is told as soon as it is reached\n"
+        "MassGeneral is informed as soon as it is reached\n"
         "it accepts by `heptox peer acquaintances FOLDER --accept montreal`, with FOLDER its own\n",
     )
     table = (

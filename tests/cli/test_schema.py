@@ -173,7 +173,7 @@ def test_the_tree_of_an_xsd_has_types_and_prefixes(tmp_path: Path) -> None:
 list
   item+  recursive, open
     @made  date
-    @kind  x | y, default "x"
+    @kind?  x | y
     price  decimal
     size?  text, S | L
     item?  recursive, as above, open

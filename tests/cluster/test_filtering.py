@@ -30,6 +30,7 @@ from heptox.filtering import (
 )
 from heptox.schema import SchemaGraph, parse_dtd
 from tests.cluster.noted import NotedPlan
+from tests.support.budget import usually
 from tests.support.filtering.making import outside, random_documents, random_filter, random_filter_3, random_schema
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def counted_jobs(spark: SparkSession, name: str) -> Iterator[Callable[[], int]]:
 # -- large documents -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(usually(2, 5)))
 def test_results_of_random_filters_are_those_of_this_process(spark: SparkSession, seed: int) -> None:
     plan, documents = random_plan(seed)
     evaluating = SparkEvaluating(spark, plan)
@@ -117,7 +118,7 @@ LARGE: Final = (
 )
 
 
-@pytest.mark.parametrize("degree", [2, 5])
+@pytest.mark.parametrize("degree", usually([5], [2, 5]))
 def test_results_of_a_large_document_are_those_of_this_process(spark: SparkSession, degree: int) -> None:
     document = university.document(1_200_000)
     plan = replace(made_plan(LARGE, university.schema(), degree), size=1 << 18)
@@ -241,7 +242,7 @@ def fed_here(plan: FilteringPlan, documents: Sequence[bytes]) -> Iterator[Rows]:
         yield fragments, sorted(faults, key=str)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(usually(2, 5)))
 def test_a_feed_has_the_fragments_that_each_document_has_here(spark: SparkSession, seed: int) -> None:
     plan, documents = random_plan(seed)
     expected = list(fed_here(plan, documents))

@@ -82,7 +82,7 @@ def exchanges(answers: DataFrame) -> list[str]:
 # -- the workload --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("schema", usually(tuple(SCHEMAS)[::2], tuple(SCHEMAS)))
+@pytest.mark.parametrize("schema", usually(tuple(SCHEMAS)[::4], tuple(SCHEMAS)))
 def test_the_workload(spark: SparkSession, schema: str) -> None:
     graph = read_dtd(XMARK / f"{schema}.dtd", root=SCHEMAS[schema])
     texts = [market(schema, doc) for doc in range(12)]

@@ -197,7 +197,7 @@ def test_costly_queries_of_one_neighbour_cost_others_nothing_and_itself_its_budg
 
 # -- answers ---------------------------------------------------------------------------------------------------------
 
-MANY_ITEMS: Final = 400_000
+MANY_ITEMS: Final = 200_000
 MANY_LINES: Final = 2_000
 
 

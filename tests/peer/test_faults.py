@@ -561,7 +561,7 @@ def test_an_evaluation_ends_at_the_deadline_of_its_query(scene: Scene) -> None:
         ends: list[Any] = []
 
         async def ask_long() -> None:
-            ends.append((await neighbour.ask(neighbour.query(peer, LONG, scene.schema, milliseconds=1000)))[-1])
+            ends.append((await neighbour.ask(neighbour.query(peer, LONG, scene.schema, milliseconds=500)))[-1])
 
         async with trio.open_nursery() as nursery:
             for _ in range(8):
@@ -925,9 +925,9 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ring]:
         made = Ring(folder, port, stack, running, {})
 
         async def warm_up(neighbour: Hostile) -> None:  # noqa: ARG001
-            for _ in range(20):
+            for _ in range(10):
                 await trio.to_thread.run_sync(made.ask)
-            await trio.to_thread.run_sync(partial(made.ask, AFAR, timeout=3.0))
+            await trio.to_thread.run_sync(partial(made.ask, AFAR, timeout=1.0))
 
         made.play(warm_up, honest)
         made.memory.update({name: memory_of(made.process(name)) for name in running})

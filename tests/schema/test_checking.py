@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from heptox.errors import HeptoxError
-from heptox.schema import document_checker
+from heptox.schema import document_checker, xsd_checker
+from heptox.xml import parse_document
 from tests.schema.test_xsd import xsd
 from tests.support.shared import DATA, reads_shared
 
@@ -56,8 +57,12 @@ def test_what_a_document_says_about_its_schema_is_not_read(tmp_path: Path) -> No
     schema = xsd(tmp_path / "a.xsd", text)
     other = xsd(tmp_path / "o.xsd", '<xs:element name="o" type="xs:string"/>', namespace="urn:o")
     hint = f'xmlns:i="http://www.w3.org/2001/XMLSchema-instance" i:schemaLocation="urn:o {other.as_uri()}"'
-    (fault,) = checked(schema, f'<a xmlns="urn:t" {hint}><o xmlns="urn:o"/></a>')
-    assert "HX2007" in fault
+    document = parse_document(f'<a xmlns="urn:t" {hint} k="1"><o xmlns="urn:o"/></a>')
+    said = document.root.items()
+    checker = xsd_checker(schema)
+    assert checker is not None
+    assert {fault.code for fault in checker.faults_in(document).faults} == {"HX2007"}
+    assert (document.root.items(), len(said)) == (said, 2)  # as it was
 
 
 def test_the_root_may_be_named(tmp_path: Path) -> None:

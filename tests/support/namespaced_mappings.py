@@ -18,7 +18,7 @@ from heptox.grammar.arrows import Arrow, BoxDeclaration, Entity, Name, Namespace
 from heptox.grammar.line_files import SchemaPath
 from heptox.mapping import examine_arrows, print_rules
 from heptox.mapping.loading import read_mapping_rules
-from heptox.schema import TEXT, Child, Element, Particle, SchemaGraph, SchemaTree
+from heptox.schema import TEXT, SchemaGraph, SchemaTree, renamed
 from heptox.translate import Direction
 from heptox.xml import (
     XML_NAMESPACE,
@@ -86,22 +86,8 @@ class Naming:
 
     def graph(self, graph: SchemaGraph) -> SchemaGraph:
         """The schema with these names."""
-
-        def particle(part: Particle) -> Particle:
-            name = self.element(part.name) if part.kind == "name" else ""
-            return replace(part, name=name, members=tuple(map(particle, part.members)))
-
-        def element(each: Element) -> Element:
-            return replace(
-                each,
-                name=self.element(each.name),
-                children=tuple(Child(self.element(child.name), child.cardinality) for child in each.children),
-                attributes=tuple(replace(one, name=self.attribute(one.name)) for one in each.attributes),
-                content=None if each.content is None else particle(each.content),
-            )
-
-        elements = {self.element(name): element(each) for name, each in graph.elements.items()}
-        return replace(graph, root=self.element(graph.root), elements=elements, prefixes=self.prefixes, text=None)
+        named = renamed(graph, self.element, self.attribute)
+        return replace(named, prefixes=self.prefixes, text=None)
 
 
 def _attribute(random: Random, name: str) -> str:

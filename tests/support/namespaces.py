@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
 from lxml import etree
 
 from heptox.grammar import Expression, written_query
-from heptox.schema import Child, Element, Particle, SchemaGraph
+from heptox.schema import SchemaGraph, renamed
 from heptox.xml import XML_NAMESPACE, Prefixes, escaped_text, escaped_value, expanded_name, split_name
 
 _NAMESPACES: Final = ("", "urn:one", "http://two.example/a%20b", "urn:three")
@@ -47,24 +47,8 @@ class Namespacing:
 
     def graph(self, graph: SchemaGraph) -> SchemaGraph:
         """A schema whose types are named as its elements are."""
-        return SchemaGraph(
-            self.element(graph.root),
-            {self.element(name): self._type(element) for name, element in graph.elements.items()},
-            prefixes=self.prefixes,
-        )
-
-    def _type(self, element: Element) -> Element:
-        return replace(
-            element,
-            name=self.element(element.name),
-            children=tuple(Child(self.element(child.name), child.cardinality) for child in element.children),
-            attributes=tuple(replace(one, name=self.attribute(one.name)) for one in element.attributes),
-            content=self._particle(element.content) if element.content else None,
-        )
-
-    def _particle(self, particle: Particle) -> Particle:
-        name = self.element(particle.name) if particle.name else ""
-        return replace(particle, name=name, members=tuple(map(self._particle, particle.members)))
+        named = renamed(graph, self.element, self.attribute)
+        return SchemaGraph(named.root, named.elements, prefixes=self.prefixes)
 
     def query(self, expression: Expression) -> Expression:
         return written_query(expression, self.element, self.attribute)

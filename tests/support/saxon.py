@@ -16,7 +16,8 @@ from saxonche import PySaxonApiError, PySaxonProcessor
 _ITEM_TEXT: Final = """(typeswitch ($item)
   case $attribute as attribute() return
     if (namespace-uri($attribute) = "") then serialize($item, $form)
-    else concat("Q{", namespace-uri($attribute), "}", local-name($attribute), "=", string($attribute))
+    else concat("Q{", namespace-uri($attribute), "}",
+        serialize(attribute { local-name($attribute) } { string($attribute) }, $form))
   default return serialize($item, $form))"""
 """Of an attribute in a namespace its prefix says nothing."""
 

@@ -4,8 +4,6 @@ Nothing is learned and nothing is fetched: what counts is the names of both sche
 type, and the values of sample documents. The string similarity of rapidfuzz is loaded with this package.
 """
 
-from heptox.mapping.suggesting.model import Reason, Suggestion
-from heptox.mapping.suggesting.names import Names
-from heptox.mapping.suggesting.suggesting import THRESHOLD, suggest
-
-__all__ = ["THRESHOLD", "Names", "Reason", "Suggestion", "suggest"]
+from heptox.mapping.suggesting.model import Reason as Reason, Suggestion as Suggestion
+from heptox.mapping.suggesting.names import Names as Names
+from heptox.mapping.suggesting.suggesting import THRESHOLD as THRESHOLD, suggest as suggest

@@ -3,9 +3,7 @@
 It is served by the control API, at ``/console/``, and talks to nothing else.
 """
 
-from heptox.peer.console.drawings import Drawings
-from heptox.peer.console.operations import add_console
-from heptox.peer.console.pages import is_page
-from heptox.peer.console.sessions import SESSIONS, Sessions
-
-__all__ = ["SESSIONS", "Drawings", "Sessions", "add_console", "is_page"]
+from heptox.peer.console.drawings import Drawings as Drawings
+from heptox.peer.console.operations import add_console as add_console
+from heptox.peer.console.pages import is_page as is_page
+from heptox.peer.console.sessions import SESSIONS as SESSIONS, Sessions as Sessions

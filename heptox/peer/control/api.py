@@ -67,7 +67,7 @@ _log = logging.getLogger(__name__)
 
 
 DocumentName = Annotated[str, Query(description="What to call the document, with or without .xml.")]
-Reason = Annotated[str, Query(description="What the other side is told.")]
+Reason = Annotated[str, Query(description="The reason that is sent to the other side.")]
 
 
 def application(service: PeerService, token: str) -> FastAPI:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from heptox.schema.inference.dtd_extension import extend_dtd
+from heptox.schema.inference.dtd_extension import extend_dtd as extend_dtd
 from heptox.schema.inference.dtd_names import dtd_names
 from heptox.schema.inference.dtd_printer import print_dtd
 from heptox.schema.inference.extension import changes, extended
 from heptox.schema.inference.inferring import Source, collected, inferred_schema
-from heptox.schema.inference.model import Leaf
+from heptox.schema.inference.model import Leaf as Leaf
 from heptox.schema.inference.watching import Watch
 from heptox.schema.inference.xsd_printer import print_xsd
 from heptox.schema.inference.xsd_reader import read_inferred_xsd
-
-__all__ = ["Leaf", "extend_dtd", "extend_xsd", "infer_dtd", "infer_xsd", "keys_and_references"]
 
 
 def infer_xsd(documents: Iterable[Source], name: str = "schema.xsd", *, constraints: bool = False) -> dict[str, str]:

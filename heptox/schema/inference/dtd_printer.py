@@ -10,7 +10,7 @@ from heptox.schema.inference.dtd_names import DtdNames
 from heptox.schema.inference.model import InferredAttribute, InferredElement, InferredSchema
 from heptox.schema.inference.values import XML_SPACE, XML_SPACE_TYPE, is_token
 from heptox.schema.model import AttributeType, Cardinality, Particle
-from heptox.xml import escaped_value
+from heptox.xml import declared_as, escaped_value
 
 
 def print_dtd(schema: InferredSchema, names: DtdNames) -> str:
@@ -86,8 +86,8 @@ def attribute_declarations(element: InferredElement, names: DtdNames) -> Iterato
     """The declarations of the attributes of an element type, and of its prefixes."""
     lines = []
     for prefix, namespace in names.declarations.get(element.name, ()):
-        name = f"xmlns:{prefix}" if prefix else "xmlns"
-        lines.append(f"{name} CDATA " + (f'#FIXED "{escaped_value(namespace)}"' if namespace else "#IMPLIED"))
+        default = f'#FIXED "{escaped_value(namespace)}"' if namespace else "#IMPLIED"
+        lines.append(f"{declared_as(prefix)} CDATA {default}")
     lines += [attribute_definition(attribute, names) for attribute in element.attributes]
     if lines:
         between = "\n  " if len(lines) > 1 else " "

@@ -18,7 +18,7 @@ from heptox.schema.inference.inferring import XSD_NAMESPACE
 from heptox.schema.inference.model import InferredAttribute, InferredElement, InferredSchema
 from heptox.schema.inference.values import STRING, LeafType
 from heptox.schema.model import Cardinality, Particle
-from heptox.xml import XML_NAMESPACE, Prefixes, escaped_value, expanded_name, split_name
+from heptox.xml import XML_NAMESPACE, Prefixes, declarations, escaped_value, expanded_name, split_name
 
 _OCCURS: Final = {
     Cardinality.ONE: "",
@@ -61,10 +61,6 @@ def print_xsd(schema: InferredSchema, name: str = "schema.xsd", *, constraints: 
     }
 
 
-def _declared(prefix: str) -> str:
-    return f"xmlns:{prefix}" if prefix else "xmlns"
-
-
 def _file(name: str, namespace: str, number: int) -> str:
     if not number:
         return name
@@ -90,13 +86,12 @@ class _Writer:
         if self.is_main:
             yield from comments(self.schema)
         prefixes = self.prefixes()
-        bound = "".join(f' {_declared(prefix)}="{escaped_value(uri)}"' for prefix, uri in prefixes.bound)
         target = (
             f' targetNamespace="{escaped_value(self.namespace)}" elementFormDefault="qualified"'
             if self.namespace
             else ""
         )
-        yield f"<xs:schema{bound}{target}>"
+        yield f"<xs:schema{declarations(prefixes.bound)}{target}>"
         yield from (f"  {line}" for line in self.imports())
         parts = _Parts(self.schema, prefixes, self.constraints)
         for name, found in self.schema.attributes.items():
