@@ -90,7 +90,7 @@ def _text(file: Path) -> str:
 
 def _first(file: Path, count: int) -> str:
     root = etree.parse(file).getroot()
-    for child in root[count:]:
+    for child in list(root)[count:]:
         root.remove(child)
     return etree.tostring(root, encoding="unicode")
 
