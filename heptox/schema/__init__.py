@@ -59,6 +59,7 @@ from heptox.schema.model import (
     tokens as tokens,
 )
 from heptox.schema.reading import (
+    is_xsd as is_xsd,
     parse_schema as parse_schema,
     read_schema as read_schema,
     read_schema_roots as read_schema_roots,

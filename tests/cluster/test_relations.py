@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
+from xml.etree.ElementTree import canonicalize
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
@@ -16,8 +18,8 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from heptox.cluster import QUERIES, SCHEMAS, XMARK
 from heptox.cluster.relations import Collection
 from heptox.errors import ClusterError, HeptoxError
-from heptox.grammar import Expression, parse_query
-from heptox.schema import SchemaGraph, parse_dtd, read_dtd
+from heptox.grammar import Expression, NameTable, parse_query
+from heptox.schema import SchemaGraph, parse_dtd, read_dtd, read_schema
 from heptox.store import Store, evaluate, query
 from heptox.translate import Direction
 from heptox.xml import parse_document
@@ -243,3 +245,50 @@ def test_closing_lets_go(spark: SparkSession) -> None:
         assert views(spark) > before
         assert spark.sparkContext._jsc.getPersistentRDDs().size() > 0
     assert views(spark) == before
+
+
+# -- names in namespaces -----------------------------------------------------------------------------------------------
+
+SHOP = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:s="urn:s/hop" xmlns:m="http://m.example/#"
+    targetNamespace="urn:s/hop" elementFormDefault="qualified">
+  <xs:import namespace="http://m.example/#"/>
+  <xs:element name="shop"><xs:complexType><xs:sequence>
+    <xs:element name="item" maxOccurs="unbounded"><xs:complexType><xs:sequence>
+      <xs:element name="name" type="xs:string" form="unqualified"/>
+      <xs:element name="price" minOccurs="0" maxOccurs="2"><xs:complexType><xs:simpleContent>
+        <xs:extension base="xs:decimal"><xs:attribute name="cur" type="xs:string" form="qualified"/>
+        </xs:extension></xs:simpleContent></xs:complexType></xs:element>
+      <xs:element name="name" type="xs:string" minOccurs="0"/>
+    </xs:sequence><xs:attribute name="id" type="xs:ID"/></xs:complexType></xs:element>
+  </xs:sequence></xs:complexType></xs:element>
+</xs:schema>
+""".replace('  <xs:import namespace="http://m.example/#"/>\n', "")
+SHOPS = (
+    '<s:shop xmlns:s="urn:s/hop"><s:item id="a"><name>chair</name><s:price s:cur="CAD">12.5</s:price><s:name>x</s:name>'
+    '</s:item><s:item><name>bed</name><s:price>80</s:price><s:price s:cur="EUR">70</s:price></s:item></s:shop>',
+    '<shop xmlns="urn:s/hop"><item><name xmlns="">lamp</name></item></shop>',
+)
+SHOP_QUERIES = (
+    "//s:item/Q{}name",
+    "//s:item[s:price > 20]/(Q{}name | s:name)",
+    "for $i in //s:item where $i/s:price/@s:cur = 'CAD' return <s:found>{$i/Q{}name}{data($i/s:price)}</s:found>",
+    "//s:item",
+)
+
+
+def test_names_in_namespaces_mean_on_spark_what_they_mean_to_the_interpreter(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "shop.xsd").write_text(SHOP)
+    graph = read_schema(tmp_path / "shop.xsd")
+    names = NameTable.of(graph)
+    asked = [parse_query(text, names=names) for text in SHOP_QUERIES]
+    found, wanted = answers(held(spark, graph, SHOPS), asked), evaluated(SHOPS, asked)
+    assert {place: list(map(_prefixless, items)) for place, items in found.items()} == {
+        place: list(map(_prefixless, items)) for place, items in wanted.items()
+    }
+
+
+def _prefixless(item: str) -> str:
+    """An item so written that prefixes do not matter: on Spark those of the schema are written."""
+    return canonicalize(item, rewrite_prefixes=True) if item.startswith("<") else item
