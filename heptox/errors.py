@@ -163,6 +163,7 @@ CODES: Final[dict[str, str]] = {
     "HX2032": "declaration stands in two files of an XSD",
     "HX2033": "XSD has too many files, or too large ones",
     "HX2034": "text of a schema graph is malformed",
+    "HX2035": "to read an XSD, or to check by one, takes too much",
     "HX2061": "documents that no DTD describes",
     "HX2062": "schema of several namespaces, and no file for it",
     "HX2063": "schema that cannot be extended",

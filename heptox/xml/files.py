@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from dataclasses import replace
-from pathlib import Path
+from stat import S_ISREG
 from typing import Final, Literal
 
 from heptox.errors import Fault, InputError, Position
@@ -31,23 +31,33 @@ _LONG_LINE: Final = 4000
 """Bytes of a line that are looked at to show it."""
 
 
-def read_bytes(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE) -> bytes:
+def read_bytes(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE, only_regular: bool = False) -> bytes:
     """The content of a file, or of standard input when ``path`` is :data:`STANDARD_INPUT`.
 
-    Raises :class:`InputError`: HX1001 when it cannot be read, HX1006 when it has more than ``maximum_size`` bytes.
+    Raises :class:`InputError`: HX1001 when it cannot be read, or is a pipe or a device where ``only_regular`` files may
+    be, HX1006 when it has more than ``maximum_size`` bytes.
     """
     name = file_name(path)
     try:
         if path == STANDARD_INPUT:
             data = sys.stdin.buffer.read(maximum_size + 1)
         else:
-            with Path(path).open("rb") as file:
+            with open(path, "rb", opener=_regular if only_regular else None) as file:
                 data = file.read(maximum_size + 1)
     except (OSError, ValueError) as error:
         raise unreadable(name, error) from None
     if len(data) > maximum_size:
         raise InputError(Fault("HX1006", f"has more than {maximum_size} bytes", file=name))
     return data
+
+
+def _regular(path: str, flags: int) -> int:
+    """Open a file, without waiting for who writes to a pipe."""
+    found = os.open(path, flags | os.O_NONBLOCK)
+    if not S_ISREG(os.fstat(found).st_mode):
+        os.close(found)
+        raise ValueError("it is no regular file; what a pipe brings is read from standard input, as -")
+    return found
 
 
 def read_text(
