@@ -31,6 +31,7 @@ from heptox.xml import read_document
 
 MOST_SHOWN: Final = 200_000
 """Nodes of a tree that are shown at most."""
+DEEPEST_SHOWN: Final = 200
 
 
 def show(
@@ -91,6 +92,8 @@ class Node:
 
 
 def _show_tree(tree: SchemaTree, depth: int | None, json: bool) -> None:
+    if depth is None and tree.types.least_sizes[tree.graph.root] > MOST_SHOWN:
+        raise _too_large(tree)
     node = _Unfolding(tree, depth).node(())
     if json:
         print_json(asdict(node))
@@ -164,23 +167,32 @@ class _Unfolding:
     def node(self, path: Path) -> Node:
         """The node at ``path``, with those below it. Raises :class:`SchemaError` (HX2012) beyond :data:`MOST_SHOWN`."""
         self.count += 1
-        if self.count > MOST_SHOWN:
-            message = f"the schema tree has more than {MOST_SHOWN} nodes"
-            raise SchemaError(Fault("HX2012", message, file=self.tree.graph.file, hint="--depth N shows less of it"))
+        if self.count > MOST_SHOWN or len(path) > DEEPEST_SHOWN:
+            raise _too_large(self.tree)
         again, cut = False, False
         if self.tree.is_element(path):
             key = self.tree.element(path).key
             again, cut = key in self.unfolded, len(path) == self.depth
             if not cut and self.tree.is_recursive(path):
                 self.unfolded.add(key)
-        children = () if again else self.tree.children(path)
+        has_more = cut and self._has_children(path)  # which are as many again: they are not unfolded
+        children = () if again or cut else self.tree.children(path)
         prefixes = self.tree.graph.prefixes
         return Node(
             name=prefixes.step(path[-1]) if path else prefixes.written(self.tree.root),
             cardinality=self.tree.edge(path).value,
-            notes=(*self.notes.of(path, not again), *(["more below"] if cut and children else [])),
-            children=() if cut else tuple(map(self.node, children)),
+            notes=(*self.notes.of(path, not again), *(["more below"] if has_more and not again else [])),
+            children=tuple(map(self.node, children)),
         )
+
+    def _has_children(self, path: Path) -> bool:
+        element = self.tree.element(path)
+        return bool(element.attributes or element.children) or element.mixed
+
+
+def _too_large(tree: SchemaTree) -> SchemaError:
+    message = f"the schema tree has more than {MOST_SHOWN} nodes, or is deeper than {DEEPEST_SHOWN}"
+    return SchemaError(Fault("HX2012", message, file=tree.graph.file, hint="--depth N shows less of it"))
 
 
 def _label(node: Node) -> tuple[str, str]:

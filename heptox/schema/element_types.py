@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Final
 
-from heptox.schema.model import SchemaGraph
+from heptox.schema.components import strong_components
+from heptox.schema.model import Child, SchemaGraph
 
 TEXT: Final = "text()"
 WILDCARD: Final = "*"
+MOST_COUNTED: Final = 1_000_000
 
 
 class ElementTypes:
@@ -21,7 +23,29 @@ class ElementTypes:
     @cached_property
     def recursive(self) -> frozenset[str]:
         """Those that can contain themselves."""
-        return frozenset(key for key, below in self.below.items() if key in below)
+        several = [key for component in self._components if len(component) > 1 for key in component]
+        return frozenset([*several, *(key for key, below in self._keys_below.items() if key in below)])
+
+    @cached_property
+    def _components(self) -> list[list[str]]:
+        """The types that can stand below each other, after all others below them."""
+        return strong_components(self._keys_below, self._keys_below)
+
+    @cached_property
+    def _keys_below(self) -> dict[str, tuple[str, ...]]:
+        """For each type, those of its children."""
+        return {key: tuple(child.key for child in one.children) for key, one in self.graph.elements.items()}
+
+    @cached_property
+    def least_sizes(self) -> dict[str, int]:
+        """How many elements the tree below each type has, up to :data:`MOST_COUNTED`, and perhaps more: of recursive
+        types, which are unfolded once, the first are counted only."""
+        found: dict[str, int] = {}
+        for component in self._components:
+            for key in component:
+                below = () if key in self.recursive else self._keys_below[key]
+                found[key] = min(1 + sum(found[child] for child in below), MOST_COUNTED)
+        return found
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -41,28 +65,23 @@ class ElementTypes:
         return frozenset((WILDCARD, TEXT, *self.names, *attributes))
 
     @cached_property
-    def children(self) -> dict[str, dict[str, str]]:
-        """For each type, the types of its children by their names."""
+    def children(self) -> dict[str, dict[str, Child]]:
+        """For each type, its children by their names."""
         elements = self.graph.elements
-        return {key: {child.name: child.key for child in element.children} for key, element in elements.items()}
+        return {key: {child.name: child for child in element.children} for key, element in elements.items()}
 
-    @cached_property
-    def below(self) -> dict[str, frozenset[str]]:
-        """For each type, those that can stand below it, at any depth."""
-        return {key: self._reachable(key) for key in self.children}
-
-    def _reachable(self, key: str) -> frozenset[str]:
+    def _reachable(self, key: str) -> set[str]:
         seen: set[str] = set()
-        waiting = list(self.children[key].values())
+        waiting = list(self._keys_below[key])
         while waiting:
             child = waiting.pop()
             if child not in seen:
                 seen.add(child)
-                waiting.extend(self.children[child].values())
-        return frozenset(seen)
+                waiting.extend(self._keys_below[child])
+        return seen
 
     def names_below(self, key: str) -> frozenset[str]:
         """What the elements are called that can stand below those of a type, at any depth."""
         if key not in self._names_below:
-            self._names_below[key] = frozenset(self.graph.elements[below].name for below in self.below[key])
+            self._names_below[key] = frozenset(self.graph.elements[below].name for below in self._reachable(key))
         return self._names_below[key]

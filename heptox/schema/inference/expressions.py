@@ -19,6 +19,7 @@ from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Final, Protocol
 
+from heptox.schema.components import strong_components
 from heptox.schema.model import Cardinality, Particle
 from heptox.xml import NO_PREFIXES, Prefixes
 
@@ -228,7 +229,7 @@ def _factors(order: Sequence[str], pairs: set[tuple[str, str]]) -> list[frozense
     successors: dict[str, list[str]] = {name: [] for name in order}
     for before, after in sorted(pairs):
         successors[before].append(after)
-    components = _components(order, successors)  # each behind those that it leads to
+    components = strong_components(order, successors)  # each behind those that it leads to
     of = {name: number for number, component in enumerate(components) for name in component}
     behind = [
         {of[after] for name in component for after in successors[name]} - {number}
@@ -238,46 +239,6 @@ def _factors(order: Sequence[str], pairs: set[tuple[str, str]]) -> list[frozense
     groups = _alike(components, direct)
     place = {name: number for number, name in enumerate(order)}
     return [frozenset(group) for group in _topological(groups, behind, components, place)]
-
-
-def _components(order: Sequence[str], successors: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """The strongly connected components, by Tarjan's algorithm: each comes after all that it leads to."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    open_names: dict[str, None] = {}
-    found: list[list[str]] = []
-    for start in order:
-        if start in index:
-            continue
-        calls = [(start, iter(successors[start]))]
-        index[start] = low[start] = len(index)
-        open_names[start] = None
-        while calls:
-            name, rest = calls[-1]
-            following = next(rest, None)
-            if following is None:
-                calls.pop()
-                if calls:
-                    above = calls[-1][0]
-                    low[above] = min(low[above], low[name])
-                if low[name] == index[name]:
-                    found.append(_closed(open_names, name))
-            elif following not in index:
-                index[following] = low[following] = len(index)
-                open_names[following] = None
-                calls.append((following, iter(successors[following])))
-            elif following in open_names:
-                low[name] = min(low[name], index[following])
-    return found
-
-
-def _closed(open_names: dict[str, None], first: str) -> list[str]:
-    component = []
-    while True:
-        name, _ = open_names.popitem()
-        component.append(name)
-        if name == first:
-            return component
 
 
 def _reduced(behind: Sequence[set[int]]) -> list[frozenset[int]]:
