@@ -159,7 +159,11 @@ def parse_graph(text: str, file: str | None = None) -> SchemaGraph:
     except json.JSONDecodeError as error:
         position = Position(error.lineno, error.colno, file)
         raise SchemaError(Fault("HX2034", f"the text is no JSON: {error.msg}", position)) from None
-    except (RecursionError, ValueError) as error:
+    except RecursionError:
+        raise SchemaError(
+            Fault("HX2034", "the text is no JSON that is read: it is nested too deeply", file=file)
+        ) from None
+    except ValueError as error:
         raise SchemaError(Fault("HX2034", f"the text is no JSON that is read: {error}", file=file)) from None
     try:
         return replace(_Reader().graph(value), file=file, text=text)

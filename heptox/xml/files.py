@@ -103,6 +103,8 @@ def decode_dtd(data: bytes, file: str | None = None) -> str:
     elif declared := _TEXT_DECLARATION_ENCODING.match(data):
         encoding = declared[1].decode("ascii")
     try:
+        if not _ENCODING.fullmatch(encoding):
+            raise LookupError(encoding)
         text = data.decode(encoding)
     except (LookupError, UnicodeDecodeError):
         fault = Fault("HX1003", f"the text is not in the encoding {encoding.removesuffix('-sig')}", file=file)
@@ -110,6 +112,12 @@ def decode_dtd(data: bytes, file: str | None = None) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+_ENCODING: Final = re.compile(
+    r"utf-?(?:8(?:-sig)?|(?:16|32)(?:-?[lb]e)?)|iso-10646-ucs-[24]|(?:us-)?ascii|iso[-_]8859-\d\d?|latin-?1"
+    r"|(?:windows-|cp)125\d|shift_jis|euc-(?:jp|kr)|iso-2022-(?:jp|kr)|gb(?:2312|k|18030)|big5|koi8-[ru]",
+    re.IGNORECASE,
+)
+"""Encodings of XML: Python knows others that are none of characters."""
 _TEXT_DECLARATION_ENCODING: Final = re.compile(rb"<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 
 
