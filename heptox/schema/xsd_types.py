@@ -106,8 +106,9 @@ class TypeTable:
         waiting = list(found)
         while waiting:
             element = waiting.pop()
+            label = self._label(element)
             for child in self._weakened(element).children.values():
-                self._above.setdefault(child[1], self._label(element))
+                self._above.setdefault(child[1], label)
                 if child[1] not in found:
                     found[child[1]] = None
                     waiting.append(child[1])
@@ -136,8 +137,8 @@ class TypeTable:
 
     def _label(self, element: ElementType) -> str:
         """What a child of an element is said to stand in: the type of the element, or the element itself."""
-        named = sorted(name for name in element.types if not name.startswith("#"))
-        return split_name(named[0] if named else element.name)[1]
+        named = (name for name in element.types if not name.startswith("#"))
+        return split_name(min(named, default=element.name))[1]
 
     def _element(self, element: ElementType, key: str) -> Element:
         content = self._weakened(element)
