@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -108,6 +109,8 @@ class _Process:
                 self._close()
         if done is None:
             raise TooCostlyError
+        if isinstance(done, str):
+            raise AssertionError(done)
         result: object = pickle.loads(done)
         return result
 
@@ -164,7 +167,11 @@ def serve() -> None:
         folder, limits, function, arguments = pickle.loads(sys.stdin.buffer.read(int.from_bytes(size, "big")))
         with suppress(OSError):
             os.chdir(folder)
-        pickle.dump((bounded_work(limits, function, arguments), has_grown()), answers)
+        try:
+            done: bytes | str | None = bounded_work(limits, function, arguments)
+        except Exception:
+            done = traceback.format_exc()  # a defect, which who asks tells of
+        pickle.dump((done, has_grown()), answers)
         answers.flush()
     os._exit(0)
 

@@ -194,8 +194,11 @@ class _ByLibxml(_ByXsd):
 
     def _faults(self, document: Document) -> Iterator[Fault]:
         tree = document.root.getroottree()
-        if self._schema.validate(tree):
-            return
+        try:
+            if self._schema.validate(tree):
+                return
+        except etree.XMLSchemaValidateError:  # it has not decided, for want of memory
+            raise MemoryError from None
         entries: Iterable[Any] = self._schema.error_log  # type: ignore[assignment]  # the stubs know no entries
         for entry in entries:
             yield _fault(document, _element_at(document.root, getattr(entry, "path", None)), entry.message, entry.line)
