@@ -43,10 +43,24 @@ class Fault:
     def __post_init__(self) -> None:
         if self.code not in CODES:
             raise ValueError(f"unknown error code {self.code}")
+        if len(self.message) > LONGEST_MESSAGE:
+            object.__setattr__(self, "message", _cut(self.message))
+        if self.hint is not None and len(self.hint) > LONGEST_MESSAGE:
+            object.__setattr__(self, "hint", _cut(self.hint))
 
     def __str__(self) -> str:
         place = f"{self.position}: " if self.position else f"{self.file}: " if self.file else ""
         return f"{place}{self.code} {self.message}" + (f" ({self.hint})" if self.hint else "")
+
+
+LONGEST_MESSAGE: Final = 4000
+"""Characters of a message, and of a hint, at most: names and values that others have chosen stand in them."""
+
+
+def _cut(text: str) -> str:
+    """A text that is too long, without its middle."""
+    half = LONGEST_MESSAGE // 2
+    return f"{text[:half]} [...] {text[-half:]}"
 
 
 MOST_COMPARED: Final = 300
@@ -163,6 +177,7 @@ CODES: Final[dict[str, str]] = {
     "HX2032": "declaration stands in two files of an XSD",
     "HX2033": "XSD has too many files, or too large ones",
     "HX2034": "text of a schema graph is malformed",
+    "HX2035": "to read an XSD, or to check by one, takes too much",
     "HX2061": "documents that no DTD describes",
     "HX2062": "schema of several namespaces, and no file for it",
     "HX2063": "schema that cannot be extended",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from heptox.errors import CODES, RETIRED
+from heptox.errors import CODES, LONGEST_MESSAGE, RETIRED, Fault
 
 PACKAGE = Path(__file__).parent.parent / "heptox"
 
@@ -19,3 +19,8 @@ def test_each_code_has_a_meaning_of_its_own_and_is_used() -> None:
 def test_the_number_of_a_retired_code_is_not_used_again() -> None:
     assert not RETIRED.keys() & CODES.keys()
     assert {now for now in RETIRED.values() if now is not None} <= CODES.keys()
+
+
+def test_names_that_others_have_chosen_are_cut() -> None:
+    fault = Fault("HX2003", f"{'x' * 10**6} is not declared", hint="y" * 10**6)
+    assert len(str(fault)) < 3 * LONGEST_MESSAGE and fault.message.endswith("x is not declared")

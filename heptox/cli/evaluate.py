@@ -320,7 +320,7 @@ def _checked(read: list[tuple[str, bytes]], schema: _Schema) -> tuple[list[Docum
     checker = xsd_checker(schema.file, catalogues=schema.catalogues)
     if checker is None:
         return [conform(document, graph) for document, graph in zip(parsed, found, strict=True)], found
-    if faults := [fault for document in parsed for fault in checker.faults_in(document).faults]:
+    if faults := [fault for name, data in read for fault in checker.faults_of(data, file_name(name)).faults]:
         raise SchemaError(faults)
     return [as_declared(document, graph) for document, graph in zip(parsed, found, strict=True)], found
 

@@ -30,6 +30,8 @@ from heptox.xml import read_document
 
 MOST_SHOWN: Final = 200_000
 """Nodes of a tree that are shown at most: of a larger one, as many levels as that are."""
+DEEPEST_SHOWN: Final = 200
+"""Levels of a tree that are shown at most."""
 
 
 def show(
@@ -102,14 +104,16 @@ def _show_tree(tree: SchemaTree, depth: int | None, json: bool) -> None:
 
 def _unfolded(tree: SchemaTree, depth: int | None) -> Node:
     """The tree to a depth, and to less, which is noted, where that is too large to be shown."""
-    node = _Unfolding(tree, depth).whole()
+    known_to_be_large = depth is None and tree.types.least_sizes[tree.graph.root] > MOST_SHOWN
+    node = None if known_to_be_large else _Unfolding(tree, depth).whole()
     if node is not None:
         return node
     found, levels = _Unfolding(tree, 0).whole(), 0
     assert found is not None  # the root alone
     while (deeper := _Unfolding(tree, levels + 1).whole()) is not None:
         found, levels = deeper, levels + 1
-    print_note(f"the tree has over {MOST_SHOWN:,} nodes: this is what --depth {levels} shows of it")
+    too_many = f"has over {MOST_SHOWN:,} nodes" if levels < DEEPEST_SHOWN else f"is over {DEEPEST_SHOWN} levels deep"
+    print_note(f"the tree {too_many}: this is what --depth {levels} shows of it")
     return found
 
 
@@ -183,7 +187,7 @@ class _Unfolding:
     def node(self, path: Path) -> Node:
         """The node at ``path``, with those below it; raises ``OverflowError`` beyond :data:`MOST_SHOWN`."""
         self.count += 1
-        if self.count > MOST_SHOWN:
+        if self.count > MOST_SHOWN or len(path) > DEEPEST_SHOWN:
             raise OverflowError
         again, cut = False, False
         if self.tree.is_element(path):
@@ -191,14 +195,19 @@ class _Unfolding:
             again, cut = key in self.unfolded, len(path) == self.depth
             if not cut and self.tree.is_recursive(path):
                 self.unfolded.add(key)
-        children = () if again else self.tree.children(path)
+        has_more = cut and self._has_children(path)  # which are as many again: they are not unfolded
+        children = () if again or cut else self.tree.children(path)
         prefixes = self.tree.graph.prefixes
         return Node(
             name=prefixes.step(path[-1]) if path else prefixes.written(self.tree.root),
             cardinality=self.tree.edge(path).value,
-            notes=(*self.notes.of(path, not again), *(["more below"] if cut and children else [])),
-            children=() if cut else tuple(map(self.node, children)),
+            notes=(*self.notes.of(path, not again), *(["more below"] if has_more and not again else [])),
+            children=tuple(map(self.node, children)),
         )
+
+    def _has_children(self, path: Path) -> bool:
+        element = self.tree.element(path)
+        return bool(element.attributes or element.children) or element.mixed
 
 
 def _label(node: Node) -> tuple[str, str]:

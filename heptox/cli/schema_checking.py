@@ -8,7 +8,7 @@ import typer
 
 from heptox.cli.inputs import CatalogueFiles, Json
 from heptox.cli.output import ExitCode, print_error, print_faults, print_json, print_note, print_result
-from heptox.errors import InputError
+from heptox.errors import InputError, SchemaError
 from heptox.printable import shown
 from heptox.schema import DocumentFaults, document_checker
 from heptox.xml import file_name
@@ -33,7 +33,7 @@ def check(
     for document in documents:
         try:
             faults = checker.check(document)
-        except InputError as error:
+        except (InputError, SchemaError) as error:
             print_faults(error)
             faults = DocumentFaults(len(error.faults), error.faults)
         else:

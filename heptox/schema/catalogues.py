@@ -181,7 +181,7 @@ class _Wanted:
 
 def _read(path: Path) -> Iterator[_Entry]:
     name = file_name(path)
-    document = parse_document(read_bytes(path, maximum_size=MOST_BYTES), name)
+    document = parse_document(read_bytes(path, maximum_size=MOST_BYTES, only_regular=True), name)
     if split_name(str(document.root.tag)) != (NAMESPACE, "catalog"):
         hint = f"its root has to be catalog in the namespace {NAMESPACE}"
         raise SchemaError(Fault("HX2015", "this is no XML catalogue", file=name, hint=hint))

@@ -6,20 +6,20 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from io import BytesIO
-from itertools import islice
+from itertools import count, islice
 from typing import Any, Final
 
 from lxml import etree
 
+from heptox.bounded import WorkLimits
 from heptox.errors import Fault, Position, near_names
 from heptox.schema.dtd import Paths
 from heptox.schema.libxml import compiled
 from heptox.schema.model import SchemaGraph
-from heptox.schema.reading import read_schema, read_xsd, schema_files
-from heptox.schema.roots import chosen_root
+from heptox.schema.reading import READING, bounded, read_schema, read_xsd, schema_files
 from heptox.schema.validation import MAXIMUM_FAULTS, other_schema_fault, stream_faults
 from heptox.schema.xsd_files import SchemaFiles, global_elements
 from heptox.xml import (
@@ -69,7 +69,7 @@ class DocumentChecker(ABC):
         """The faults of a document, at most :data:`MAXIMUM_FAULTS` of them, each with its line and its path: HX2007,
         or HX2013 where it is of another schema.
 
-        Raises :class:`InputError` as :func:`parse_document`.
+        Raises :class:`InputError` as :func:`parse_document`, :class:`SchemaError` (HX2035) where it takes too much.
         """
 
 
@@ -82,15 +82,16 @@ def document_checker(path: str | os.PathLike[str], root: str | None = None, cata
     return xsd_checker(path, root, catalogues) or _ByGraph(read_schema(path, root, catalogues))
 
 
-def xsd_checker(path: str | os.PathLike[str], root: str | None = None, catalogues: Paths = ()) -> XsdChecker | None:
+def xsd_checker(
+    path: str | os.PathLike[str], root: str | None = None, catalogues: Paths = ()
+) -> DocumentChecker | None:
     """As :func:`document_checker` for the XSD in a file; ``None`` where it is none."""
-    data = read_xsd(path)
-    if data is None:
+    if read_xsd(path) is None:
         return None
-    named = None if root is None else read_schema(path, root, catalogues)
-    files = schema_files(path, catalogues, data)
-    found = compiled(files)
-    return _ByProcessor(files, named) if found is None else _ByLibxml(found, files, named)
+    named = None if root is None else read_schema(path, root, catalogues).root
+    asked = _Asked(next(_numbers), path, named, tuple(catalogues))
+    bounded(READING, path, "to read the schema", _prepared, asked)
+    return _Elsewhere(asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,27 +107,70 @@ class _ByGraph(DocumentChecker):
 
 # -- XSDs ------------------------------------------------------------------------------------------------------------
 
+_numbers: Final = count()
 
-class XsdChecker(DocumentChecker):
-    """Checks documents against an XSD; ``named`` has the root that they must have, if any."""
 
-    def __init__(self, files: SchemaFiles, named: SchemaGraph | None) -> None:
-        self._named = named
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What documents are checked against: an XSD as it is when first checked, and the root that they must have, if it
+    is said. The ``number`` tells one checker from another."""
+
+    number: int
+    path: str | os.PathLike[str]
+    root: str | None
+    catalogues: Paths
+
+
+@dataclass(frozen=True, slots=True)
+class _Elsewhere(DocumentChecker):
+    """By a process that may be lost: patterns and assertions can take any time and memory."""
+
+    asked: _Asked
+
+    def faults_of(self, data: bytes, file: str) -> DocumentFaults:
+        return bounded(_checking(len(data)), file, "to check the document", _faults_of, self.asked, data, file)
+
+
+def _checking(size: int) -> WorkLimits:
+    """What it may cost to check a document of so many bytes."""
+    seconds = 10 + size // 20_000
+    return WorkLimits(seconds, 10.0 * seconds, memory=2**30 + 60 * size, result_bytes=2**28)
+
+
+def _prepared(asked: _Asked) -> None:
+    _checker(asked)
+
+
+def _faults_of(asked: _Asked, data: bytes, file: str) -> DocumentFaults:
+    return _checker(asked).faults_of(data, file)
+
+
+@lru_cache(maxsize=1)
+def _checker(asked: _Asked) -> DocumentChecker:
+    files = schema_files(asked.path, asked.catalogues)
+    found = compiled(files)
+    return _ByProcessor(files, asked.root) if found is None else _ByLibxml(found, files, asked.root)
+
+
+class _ByXsd(DocumentChecker):
+    """What documents of an XSD have in common; ``root`` is the one that they must have, if any."""
+
+    def __init__(self, files: SchemaFiles, root: str | None) -> None:
+        self._root = root
         self._roots = frozenset(global_elements(files))
 
     def faults_of(self, data: bytes, file: str) -> DocumentFaults:
-        return self.faults_in(parse_document(data, file))
-
-    def faults_in(self, document: Document) -> DocumentFaults:
-        """The faults of a document as :meth:`faults_of`; it is as it was afterwards."""
-        if self._named is not None and (fault := other_schema_fault(document, chosen_root(self._named, None))):
+        document = parse_document(data, file)
+        if self._root is not None and (fault := other_schema_fault(document, self._root)):
             return DocumentFaults(1, (fault,))
         if document.root.tag not in self._roots:
             return DocumentFaults(1, (self._root_fault(document),))
-        with _without_locations(document):
-            found = islice(self._faults(document), MOST_COUNTED)
-            faults = tuple(islice(found, MAXIMUM_FAULTS))
-            return DocumentFaults(len(faults) + sum(1 for _ in found), faults)
+        for element in document.root.iter("*"):
+            for name in _LOCATIONS:  # what a document says about its schema is neither read nor checked
+                element.attrib.pop(name, "")
+        found = islice(self._faults(document), MOST_COUNTED)
+        faults = tuple(islice(found, MAXIMUM_FAULTS))
+        return DocumentFaults(len(faults) + sum(1 for _ in found), faults)
 
     def _root_fault(self, document: Document) -> Fault:
         written = _prefixes(document).written
@@ -141,44 +185,30 @@ class XsdChecker(DocumentChecker):
         """All faults of a document, in their order."""
 
 
-@contextmanager
-def _without_locations(document: Document) -> Iterator[None]:
-    """What a document says about its schema is neither read nor checked."""
-    left_out = {
-        element: element.items() for element in document.root.iter("*") if any(map(element.attrib.has_key, _LOCATIONS))
-    }
-    for element in left_out:
-        for name in _LOCATIONS:
-            element.attrib.pop(name, "")
-    try:
-        yield
-    finally:
-        for element, attributes in left_out.items():
-            element.attrib.clear()  # so that they have their order again
-            element.attrib.update(attributes)
-
-
-class _ByLibxml(XsdChecker):
+class _ByLibxml(_ByXsd):
     """By libxml2, which knows XSD 1.0."""
 
-    def __init__(self, schema: etree.XMLSchema, files: SchemaFiles, named: SchemaGraph | None) -> None:
-        super().__init__(files, named)
+    def __init__(self, schema: etree.XMLSchema, files: SchemaFiles, root: str | None) -> None:
+        super().__init__(files, root)
         self._schema = schema
 
     def _faults(self, document: Document) -> Iterator[Fault]:
         tree = document.root.getroottree()
-        if self._schema.validate(tree):
-            return
+        try:
+            if self._schema.validate(tree):
+                return
+        except etree.XMLSchemaValidateError:  # it has not decided, for want of memory
+            raise MemoryError from None
         entries: Iterable[Any] = self._schema.error_log  # type: ignore[assignment]  # the stubs know no entries
         for entry in entries:
             yield _fault(document, _element_at(document.root, getattr(entry, "path", None)), entry.message, entry.line)
 
 
-class _ByProcessor(XsdChecker):
+class _ByProcessor(_ByXsd):
     """By xmlschema, which knows XSD 1.1 too."""
 
-    def __init__(self, files: SchemaFiles, named: SchemaGraph | None) -> None:
-        super().__init__(files, named)
+    def __init__(self, files: SchemaFiles, root: str | None) -> None:
+        super().__init__(files, root)
         from heptox.schema.xsd import processor_of  # loaded only where libxml2 cannot do it
 
         self._processor = processor_of(files)

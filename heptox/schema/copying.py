@@ -63,6 +63,6 @@ def packed_schema(path: str | os.PathLike[str], graph: SchemaGraph) -> bytes:
     """The schema of a file, which was read as ``graph``, as one text that needs no other file: a DTD, or the text of a
     schema graph. A DTD in one file stays as it is.
     """
-    content, text = read_bytes(path), (graph.text or "").encode()
+    content, text = read_bytes(path, only_regular=True), (graph.text or "").encode()
     is_graph = text.startswith(b"{")
     return content if not is_graph and decode_dtd(content).encode() == text else text

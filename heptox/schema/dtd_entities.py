@@ -158,7 +158,7 @@ class Files:
             raise unreadable(name, error) from None
         if not S_ISREG(mode):
             raise InputError(Fault("HX1001", "cannot be read: it is no file", file=name))
-        data = read_bytes(path, maximum_size=MOST_BYTES)
+        data = read_bytes(path, maximum_size=MOST_BYTES, only_regular=True)
         self.spending.file(len(data))
         return Source(decode_dtd(data, name), name, path)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import Final
 
-from heptox.schema.model import SameGraph, SchemaGraph
+from heptox.schema.components import strong_components
+from heptox.schema.model import Child, SameGraph, SchemaGraph
 
 TEXT: Final = "text()"
 WILDCARD: Final = "*"
+MOST_COUNTED: Final = 1_000_000
 
 
 def types_of(graph: SchemaGraph) -> ElementTypes:
@@ -28,9 +29,29 @@ class ElementTypes:
     @cached_property
     def recursive(self) -> frozenset[str]:
         """Those that can contain themselves."""
-        together = (group for group in _strongly_connected(self.children) if len(group) > 1)
-        alone = (key for key, children in self.children.items() if key in children.values())
-        return frozenset((*alone, *(key for group in together for key in group)))
+        several = [key for component in self._components if len(component) > 1 for key in component]
+        return frozenset([*several, *(key for key, below in self._keys_below.items() if key in below)])
+
+    @cached_property
+    def _components(self) -> list[list[str]]:
+        """The types that can stand below each other, after all others below them."""
+        return strong_components(self._keys_below, self._keys_below)
+
+    @cached_property
+    def _keys_below(self) -> dict[str, tuple[str, ...]]:
+        """For each type, those of its children."""
+        return {key: tuple(child.key for child in one.children) for key, one in self.graph.elements.items()}
+
+    @cached_property
+    def least_sizes(self) -> dict[str, int]:
+        """How many elements the tree below each type has, up to :data:`MOST_COUNTED`, and perhaps more: of recursive
+        types, which are unfolded once, the first are counted only."""
+        found: dict[str, int] = {}
+        for component in self._components:
+            for key in component:
+                below = () if key in self.recursive else self._keys_below[key]
+                found[key] = min(1 + sum(found[child] for child in below), MOST_COUNTED)
+        return found
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -50,10 +71,10 @@ class ElementTypes:
         return frozenset((WILDCARD, TEXT, *self.names, *attributes))
 
     @cached_property
-    def children(self) -> dict[str, dict[str, str]]:
-        """For each type, the types of its children by their names."""
+    def children(self) -> dict[str, dict[str, Child]]:
+        """For each type, its children by their names."""
         elements = self.graph.elements
-        return {key: {child.name: child.key for child in element.children} for key, element in elements.items()}
+        return {key: {child.name: child for child in element.children} for key, element in elements.items()}
 
     def below(self, key: str) -> frozenset[str]:
         """The types that can stand below one, at any depth."""
@@ -63,12 +84,12 @@ class ElementTypes:
 
     def _reachable(self, key: str) -> frozenset[str]:
         seen: set[str] = set()
-        waiting = list(self.children[key].values())
+        waiting = list(self._keys_below[key])
         while waiting:
             child = waiting.pop()
             if child not in seen:
                 seen.add(child)
-                waiting.extend(self.children[child].values())
+                waiting.extend(self._keys_below[child])
         return frozenset(seen)
 
     def names_below(self, key: str) -> frozenset[str]:
@@ -81,35 +102,3 @@ class ElementTypes:
 @lru_cache(maxsize=32)
 def _types_of(same: SameGraph) -> ElementTypes:
     return ElementTypes(same.graph)
-
-
-def _strongly_connected(children: dict[str, dict[str, str]]) -> Iterator[list[str]]:
-    """The types in groups of those that can all contain each other (Tarjan, SIAM Journal on Computing 1(2), 1972)."""
-    number: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    open_types: dict[str, None] = {}
-    for start in children:
-        if start in number:
-            continue
-        waiting = [(start, iter(children[start].values()))]
-        number[start] = lowest[start] = len(number)
-        open_types[start] = None
-        while waiting:
-            key, below = waiting[-1]
-            child = next(below, None)
-            if child is None:
-                waiting.pop()
-                if waiting:
-                    above = waiting[-1][0]
-                    lowest[above] = min(lowest[above], lowest[key])
-                if lowest[key] == number[key]:
-                    group = [open_types.popitem()[0]]
-                    while group[-1] != key:
-                        group.append(open_types.popitem()[0])
-                    yield group
-            elif child not in number:
-                number[child] = lowest[child] = len(number)
-                open_types[child] = None
-                waiting.append((child, iter(children[child].values())))
-            elif child in open_types:
-                lowest[key] = min(lowest[key], number[child])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
@@ -26,7 +26,7 @@ from heptox.schema.model import (
     ValueType,
 )
 from heptox.schema.tree import ANYWHERE
-from heptox.xml import NAME, Prefixes, expanded_name, split_name
+from heptox.xml import NAME, XML_NAMESPACE, Prefixes, expanded_name, split_name
 
 FORMAT: Final = "heptox schema graph"
 VERSION: Final = 1
@@ -159,7 +159,11 @@ def parse_graph(text: str, file: str | None = None) -> SchemaGraph:
     except json.JSONDecodeError as error:
         position = Position(error.lineno, error.colno, file)
         raise SchemaError(Fault("HX2034", f"the text is no JSON: {error.msg}", position)) from None
-    except (RecursionError, ValueError) as error:
+    except RecursionError:
+        raise SchemaError(
+            Fault("HX2034", "the text is no JSON that is read: it is nested too deeply", file=file)
+        ) from None
+    except ValueError as error:
         raise SchemaError(Fault("HX2034", f"the text is no JSON that is read: {error}", file=file)) from None
     try:
         return replace(_Reader().graph(value), file=file, text=text)
@@ -177,6 +181,13 @@ _NAMESPACE: Final = re.compile(r"[^{}\x00-\x20\x7f]{1,2000}")
 _PREFIX: Final = re.compile(r"[^\W\d][\w.\-]{0,200}")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _WILDCARD: Final = re.compile(r"(?:\{[^{}\x00-\x20]+\})?\*")
+
+
+def _names_in(particle: Particle) -> Iterator[str]:
+    if particle.kind == "name":
+        yield particle.name
+    for member in particle.members:
+        yield from _names_in(member)
 
 
 class _Reader:
@@ -226,16 +237,22 @@ class _Reader:
         ):
             if len(set(names)) < len(names):
                 raise _MalformedError(f"{name} has a {what} twice")
-        known = {child.name for child in children}
+        unplaced = {child.name for child in children}
         content = fields.get("content")
+        particle = None if content is None else self.particle(content, frozenset(unplaced), 0)
+        is_open = self.flag(fields.get("open", False))
+        if particle is not None:
+            unplaced -= set(_names_in(particle))
+        if unplaced and not is_open:
+            raise _MalformedError(f"{name}: its child {min(unplaced)} is not in its content model")
         return Element(
             name,
             children,
             attributes,
             self.flag(fields.get("text", False)),
-            None if content is None else self.particle(content, known, 0),
+            particle,
             self.type(fields.get("type", "")),
-            self.flag(fields.get("open", False)),
+            is_open,
             self.one_of(ValueType, fields.get("valueType", "string")),
             self.strings(fields.get("values", [])),
             self.string(fields.get("documentation", "")),
@@ -261,7 +278,7 @@ class _Reader:
             self.string(fields.get("documentation", "")),
         )
 
-    def particle(self, value: object, known: set[str], depth: int) -> Particle:
+    def particle(self, value: object, known: frozenset[str], depth: int) -> Particle:
         parts = self.items(value, "a content model")
         if depth > MOST_DEPTH:
             raise _MalformedError(f"a content model is nested more than {MOST_DEPTH} deep")
@@ -317,6 +334,8 @@ class _Reader:
             prefix, namespace = map(self.string, parts)
             if (prefix and not _PREFIX.fullmatch(prefix)) or (namespace and not _NAMESPACE.fullmatch(namespace)):
                 raise _MalformedError("a prefix or a namespace is none")
+            if prefix == "xmlns" or (prefix == "xml") != (namespace == XML_NAMESPACE):
+                raise _MalformedError("xml and xmlns are bound, and cannot be bound to others")
             bound[prefix] = namespace
         return Prefixes.of(bound)
 

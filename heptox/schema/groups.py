@@ -42,7 +42,7 @@ def groups(tree: SchemaTree) -> tuple[Group, ...]:
     ['bib, book, title, author, author/name, pub, pub/name']
     ['bib, book, author, author/name', 'bib, book, title, pub, pub/name']
     """
-    paths = tuple(tree.walk())
+    paths = tree.nodes()
     stops = {path for path in paths if tree.is_stop(path)}
     above = {stop[:length] for stop in stops for length in range(len(stop))}
     naming = _Naming(tree, paths)
@@ -120,7 +120,7 @@ def alike_boxes(tree: SchemaTree) -> tuple[Box, ...]:
     [((), ('b', 'c'))]
     """
     found = list(tree.boxes)
-    for path in tree.walk():
+    for path in tree.nodes():
         if tree.is_element(path):
             found.extend(_alike_below(tree, path))
     return tuple(found)

@@ -6,15 +6,16 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar, TypeVarTuple
 
 from heptox import __version__
-from heptox.errors import SchemaError
+from heptox.bounded import TooCostlyError, WorkLimits, run_bounded
+from heptox.errors import Fault, InputError, SchemaError
 from heptox.schema.catalogues import Catalogues, beside
 from heptox.schema.dtd import Paths, parse_dtd, read_dtd, read_dtd_roots
 from heptox.schema.graph_text import VERSION, is_graph_text, parse_graph, write_graph
@@ -24,6 +25,9 @@ from heptox.xml import STANDARD_INPUT, decode_dtd, file_name, read_bytes
 
 if TYPE_CHECKING:
     from heptox.schema.xsd_files import SchemaFiles
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 _MOST_BYTES: Final = 64 << 20
 _MOST_KEPT: Final = 200
@@ -45,9 +49,10 @@ def read_schema(path: str | os.PathLike[str], root: str | None = None, catalogue
 
     Raises :class:`InputError` when the file cannot be read, and :class:`SchemaError` as :func:`read_dtd`,
     :func:`parse_graph` and, for an XSD: HX2005 root missing or not the only candidate, HX2030 malformed, HX2031 a file
-    that it names is missing or may not be read, HX2032 declared twice, HX2033 too many files.
+    that it names is missing or may not be read, HX2032 declared twice, HX2033 too many files,
+    HX2035 too costly.
     """
-    data = read_bytes(path, maximum_size=_MOST_BYTES)
+    data = _read(path)
     name = file_name(path)
     text = _decoded(data)
     if is_xsd(text):
@@ -113,6 +118,10 @@ def is_xsd(text: str) -> bool:
     return _XSD.match(text) is not None and _NAMESPACE in text
 
 
+def _read(path: str | os.PathLike[str]) -> bytes:
+    return read_bytes(path, maximum_size=_MOST_BYTES, only_regular=True)
+
+
 def _decoded(data: bytes) -> str:
     """The text, as far as is needed to see what it is: names and addresses are ASCII."""
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
@@ -121,7 +130,7 @@ def _decoded(data: bytes) -> str:
 
 def read_xsd(path: str | os.PathLike[str]) -> bytes | None:
     """The content of a file that is an XSD; ``None`` for others, and for standard input, which is read only once."""
-    data = b"" if path == STANDARD_INPUT else read_bytes(path, maximum_size=_MOST_BYTES)
+    data = b"" if path == STANDARD_INPUT else _read(path)
     return data if is_xsd(_decoded(data)) else None
 
 
@@ -143,24 +152,69 @@ def _read_xsd(path: str | os.PathLike[str], data: bytes, catalogues: Paths) -> t
     asked = [Path(each).absolute() for each in catalogues]
     kept = None if path == STANDARD_INPUT else _Kept(Path(path).absolute().resolve(), [*asked, *_beside(path)])
     if kept is not None and (found := kept.found()) is not None:
-        text, namespace = found
         with suppress(SchemaError):  # damaged: read anew
-            return replace(parse_graph(text, file_name(path)), text=text), namespace
+            return _graph(found, path)
+    made = bounded(READING, path, "to read the schema", _made, path, data, tuple(catalogues))
+    if kept is not None:
+        kept.keep(made)
+    return _graph(made, path)
+
+
+def _graph(made: _Made, path: str | os.PathLike[str]) -> tuple[SchemaGraph, str]:
+    return replace(parse_graph(made.text, file_name(path)), text=made.text), made.namespace
+
+
+# -- what is made of XSDs --------------------------------------------------------------------------------------------
+
+READING: Final = WorkLimits(processor_seconds=20, clock_seconds=200.0, memory=2**31, result_bytes=2**28)
+"""What it may cost to read an XSD."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The text of the graph of an XSD, its target namespace, its files with their digests, and what was missing."""
+
+    text: str
+    namespace: str
+    files: tuple[tuple[str, str], ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def _made(path: str | os.PathLike[str], data: bytes, catalogues: Paths) -> _Made:
     from heptox.schema.xsd import graph_of  # as above
 
     files = schema_files(path, catalogues, data)
-    graph = graph_of(files)
-    text = write_graph(graph)
-    if kept is not None:
-        kept.keep(text, files)
-    return replace(graph, text=text), files.main.namespace
+    digests = [(str(file.path), _digest(file.data)) for file in files.files.values()]
+    digests += [(str(path), _digest(_read(path))) for path in files.catalogues]
+    return _Made(write_graph(graph_of(files)), files.main.namespace, tuple(digests), tuple(map(str, files.missing)))
+
+
+def bounded(
+    limits: WorkLimits,
+    path: str | os.PathLike[str],
+    what: str,
+    function: Callable[[*Ts], T],
+    *arguments: *Ts,
+) -> T:
+    """What a function returns, or raises, that works on the file at ``path``, in another process that has limits:
+    schemas of a few lines can take libraries any time and memory. Raises :class:`SchemaError` (HX2035), too.
+    """
+    try:
+        return run_bounded(limits, function, *arguments)
+    except TooCostlyError:
+        message = f"{what} takes more than {limits}, or it is nested too deeply"
+        hint = "what grows so fast are patterns and assertions that try again and again, and long or nested references"
+    except OSError as error:
+        message = f"{what}, no process can be started: {error.strerror}"
+        hint = "end other programs"
+    raise SchemaError(Fault("HX2035", message, file=file_name(path), hint=hint))
 
 
 # -- what is kept ----------------------------------------------------------------------------------------------------
 
 
 class _Kept:
-    """What is kept of one XSD: its target namespace, its files with their digests, and the text of its graph.
+    """What is kept of one XSD: whose it is, its namespace, its files with their digests, and the text of its graph.
 
     A folder that cannot be written keeps nothing; what cannot be read, or is another user's, was not kept.
     """
@@ -168,42 +222,39 @@ class _Kept:
     def __init__(self, main: Path, catalogues: Sequence[Path]) -> None:
         self._folder = _folder()
         # what is made of the same files may change from one version to the next
-        named = json.dumps([str(main), *map(str, catalogues), VERSION, __version__, _readers()])
-        self._name = hashlib.sha256(named.encode(errors="surrogatepass")).hexdigest()[:32]
+        self._key = json.dumps([str(main), *map(str, catalogues), VERSION, __version__, _readers()])
+        self._name = hashlib.sha256(self._key.encode(errors="surrogatepass")).hexdigest()[:32]
 
     def _list(self, folder: Path) -> Path:
         return folder / f"{self._name}.files"
 
-    def found(self) -> tuple[str, str] | None:
-        """The text that is kept, and the namespace, if all files are as they were."""
+    def found(self) -> _Made | None:
+        """What is kept, if all files are as they were."""
         if self._folder is None:
             return None
         try:
             if self._list(self._folder).stat().st_uid != os.getuid():
                 return None
-            listed = json.loads(self._list(self._folder).read_text(encoding="utf-8"))
-            files: Mapping[str, str] = dict(listed["files"])
-            same = all(_digest(Path(path).read_bytes()) == digest for path, digest in files.items())
+            listed = json.loads(_read(self._list(self._folder)))
+            same = listed["of"] == self._key and all(_digest(_read(path)) == digest for path, digest in listed["files"])
             if not same or any(Path(path).exists() for path in listed["missing"]):
                 return None
-            data = (self._folder / f"{self._name}.graph").read_bytes()
-            return (data.decode(), str(listed["namespace"])) if _digest(data) == listed["graph"] else None
-        except (OSError, ValueError, TypeError, KeyError):
+            data = _read(self._folder / f"{self._name}.graph")
+            return _Made(data.decode(), str(listed["namespace"])) if _digest(data) == listed["graph"] else None
+        except (InputError, OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
 
-    def keep(self, text: str, files: SchemaFiles) -> None:
+    def keep(self, made: _Made) -> None:
         folder = self._folder
         if folder is None:
             return
         with suppress(OSError, ValueError):  # the next one reads the files
-            data = text.encode()
+            data = made.text.encode()
             listed = {
-                "namespace": files.main.namespace,
-                "files": [
-                    *([str(file.path), _digest(file.data)] for file in files.files.values()),
-                    *([str(path), _digest(path.read_bytes())] for path in files.catalogues),
-                ],
-                "missing": [str(path) for path in files.missing],
+                "of": self._key,
+                "namespace": made.namespace,
+                "files": made.files,
+                "missing": made.missing,
                 "graph": _digest(data),
             }
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -79,7 +79,7 @@ def _descendants(tree: SchemaTree, context: Path, test: str) -> Iterator[Match]:
     while waiting:
         met += 1
         if met > MAXIMUM_NODES:
-            raise too_large()
+            raise too_large(tree.graph)
         path = waiting.popleft()
         if tree.whole_at(path) is not None or tree.is_cyclic(path):
             if _holds(tree, path, test):

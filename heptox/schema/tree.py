@@ -25,6 +25,9 @@ ANYWHERE: Final = "//"
 """What a step begins with that stands for the elements of one type at any depth below the node before it."""
 MAXIMUM_NODES: Final = 200_000
 """How many nodes a walk over a schema tree meets at most."""
+MAXIMUM_DEPTH: Final = 2000
+"""How deep they are at most: documents are read up to a depth of 256, but what can stand below each other, each type
+once, may be deeper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +161,10 @@ class SchemaTree:
             box = self._boxes.get(path)
             name = box.members[0] if box else step
             tree = self._tree_of(parent)
-            key = tree.types.children[self.element(parent).key].get(name)
-            if key is None or (box is None and path in self._boxed):
+            child = tree.types.children[self.element(parent).key].get(name)
+            if child is None or (box is None and path in self._boxed):
                 raise KeyError(path)
-            self._elements[path] = tree.graph.elements[key]
+            self._elements[path] = tree.graph.elements[child.key]
         return self._elements[path]
 
     def attribute(self, path: Path) -> Attribute:
@@ -193,7 +196,7 @@ class SchemaTree:
         self.element(path)
         if path in self._boxes or path[-1].startswith(ANYWHERE):
             return Cardinality.MANY
-        return next(child.cardinality for child in self.element(path[:-1]).children if child.name == path[-1])
+        return self._tree_of(path[:-1]).types.children[self.element(path[:-1]).key][path[-1]].cardinality
 
     def is_element(self, path: Path) -> bool:
         """Whether the node is an element (or a box of elements), not an attribute or text."""
@@ -299,9 +302,15 @@ class SchemaTree:
         left out when it comes again. So the walk ends, and meets every element type and attribute that can stand below.
 
         Raises :class:`SchemaError` (HX2012) beyond :data:`MAXIMUM_NODES` nodes: sharing element types can make a tree
-        exponentially larger than its graph.
+        exponentially larger than its graph; and below :data:`MAXIMUM_DEPTH`.
         """
         return _walked(self, path, only)
+
+    def nodes(self) -> tuple[Path, ...]:
+        """All nodes, as :meth:`walk`; a tree that is too large is refused before it is unfolded."""
+        if not self.boxes and self.types.least_sizes[self.graph.root] > MAXIMUM_NODES:
+            raise too_large(self.graph)
+        return tuple(self.walk())
 
     def own_leaves(self, stop: Path) -> tuple[Path, ...]:
         """The leaves that a stop node owns, relative to it: those reached by single-valued edges; itself is ``()``."""
@@ -374,8 +383,8 @@ def _walked(tree: SchemaTree, path: Path, only: Container[str] | None) -> Iterat
         if key in unfolded or (only is not None and key is not None and key not in only):
             continue
         met += 1
-        if met > MAXIMUM_NODES:
-            raise too_large()
+        if met > MAXIMUM_NODES or len(node) > MAXIMUM_DEPTH:
+            raise too_large(tree.graph)
         yield node
         if key is not None:
             recursive = tree.is_recursive(node)
@@ -405,9 +414,15 @@ def _next_stops(tree: SchemaTree, path: Path) -> Iterator[Path]:
                 yield from _next_stops(tree, child)
 
 
-def too_large() -> SchemaError:
+def too_large(graph: SchemaGraph) -> SchemaError:
     """The fault of a walk that meets too many nodes."""
-    return SchemaError(Fault("HX2012", f"the schema tree has more than {MAXIMUM_NODES} nodes"))
+    return SchemaError(
+        Fault(
+            "HX2012",
+            f"the schema tree has more than {MAXIMUM_NODES} nodes, or is deeper than {MAXIMUM_DEPTH}",
+            file=graph.file,
+        )
+    )
 
 
 def _nearest_above(path: Path) -> Iterator[Path]:

@@ -179,7 +179,9 @@ def _edges(same: SameGraph) -> Mapping[str, Mapping[str, str]] | None:
     if not is_graph_text(same.graph.text or "") and all(name == one.name for name, one in same.graph.elements.items()):
         return None
     root = same.graph.elements[same.graph.root]
-    return {**ElementTypes(same.graph).children, "": {root.name: root.key}}
+    below = ElementTypes(same.graph).children
+    types = {key: {name: child.key for name, child in children.items()} for key, children in below.items()}
+    return {**types, "": {root.name: root.key}}
 
 
 _INSTANCE: Final = frozenset(

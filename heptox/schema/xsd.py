@@ -110,7 +110,7 @@ def _built(kind: Any, files: SchemaFiles, *, check: bool = True) -> tuple[Proces
             )
         errors = [error for error in found.all_errors if _OBJECT not in error.message] or found.all_errors
         faults = [_fault(error.message, error, files) for error in errors]
-    except (XMLSchemaException, ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+    except (XMLSchemaException, ArithmeticError, LookupError, TypeError, ValueError) as error:
         message = getattr(error, "message", None) or str(error) or type(error).__name__
         return None, [_fault(message, error, files)]
     return found, list(dict.fromkeys(faults))[:_MOST_FAULTS]
@@ -168,7 +168,7 @@ def graph_of(files: SchemaFiles) -> SchemaGraph:
     Raises :class:`SchemaError`: HX2030 for a schema that is none, HX2005 for one that declares no root.
     """
     schema = processor_of(files)
-    table = TypeTable(schema)
+    table = TypeTable(schema, files.main.name)
     elements = table.elements
     roots = tuple(name for name in table.globals if not schema.maps.elements[name].abstract)
     prefixes = _prefixes(files, elements.values())

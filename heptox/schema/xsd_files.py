@@ -308,7 +308,7 @@ class _NotFoundError(Exception):
 
 def _bytes_of(path: str | os.PathLike[str], name: str, most: int) -> bytes:
     try:
-        return read_bytes(path, maximum_size=most)
+        return read_bytes(path, maximum_size=most, only_regular=True)
     except InputError as error:
         if error.faults[0].code != "HX1006":
             raise

@@ -81,7 +81,8 @@ class _Content:
 class TypeTable:
     """The element types of an XSD, found from its global elements; ``elements`` are those of the graph."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: Any, file: str) -> None:
+        self._file = file
         self._types: dict[str, _XsdType] = {}
         self._anonymous: dict[int, str] = {}
         self._derived = self._derived_types(schema.maps.types.values())
@@ -105,8 +106,9 @@ class TypeTable:
         waiting = list(found)
         while waiting:
             element = waiting.pop()
+            label = self._label(element)
             for child in self._weakened(element).children.values():
-                self._above.setdefault(child[1], self._label(element))
+                self._above.setdefault(child[1], label)
                 if child[1] not in found:
                     found[child[1]] = None
                     waiting.append(child[1])
@@ -135,8 +137,8 @@ class TypeTable:
 
     def _label(self, element: ElementType) -> str:
         """What a child of an element is said to stand in: the type of the element, or the element itself."""
-        named = sorted(name for name in element.types if not name.startswith("#"))
-        return split_name(named[0] if named else element.name)[1]
+        named = (name for name in element.types if not name.startswith("#"))
+        return split_name(min(named, default=element.name))[1]
 
     def _element(self, element: ElementType, key: str) -> Element:
         content = self._weakened(element)
@@ -267,7 +269,7 @@ class TypeTable:
                 value_type=value_type(simple),
                 values=enumerated(simple),
             )
-        model = _Model(self._element_type)
+        model = _Model(self._element_type, self._file)
         particle = model.of(declared.content)
         counted = {} if particle is None else cardinalities(particle)
         opened = [getattr(one, "open_content", None) for one in (declared, declared.content)]
@@ -287,6 +289,7 @@ class _Model:
     its members by name; whether anything else may stand there."""
 
     element_type: Any
+    file: str
     children: dict[str, ElementType] = field(default_factory=dict)
     open: bool = False
     parts: int = 0
@@ -298,7 +301,7 @@ class _Model:
         """
         self.parts += 1
         if self.parts > MOST_PARTS:
-            raise SchemaError(Fault("HX2033", f"a content model has more than {MOST_PARTS:,} parts"))
+            raise SchemaError(Fault("HX2033", f"a content model has more than {MOST_PARTS:,} parts", file=self.file))
         if part.max_occurs == 0:
             return None
         occurrence = _occurrence(part.min_occurs, part.max_occurs)

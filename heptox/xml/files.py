@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from dataclasses import replace
-from pathlib import Path
+from stat import S_ISREG
 from typing import Final, Literal
 
 from heptox.errors import Fault, InputError, Position
@@ -31,23 +31,33 @@ _LONG_LINE: Final = 4000
 """Bytes of a line that are looked at to show it."""
 
 
-def read_bytes(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE) -> bytes:
+def read_bytes(path: str | os.PathLike[str], *, maximum_size: int = MAXIMUM_SIZE, only_regular: bool = False) -> bytes:
     """The content of a file, or of standard input when ``path`` is :data:`STANDARD_INPUT`.
 
-    Raises :class:`InputError`: HX1001 when it cannot be read, HX1006 when it has more than ``maximum_size`` bytes.
+    Raises :class:`InputError`: HX1001 when it cannot be read, or is a pipe or a device where ``only_regular`` files may
+    be, HX1006 when it has more than ``maximum_size`` bytes.
     """
     name = file_name(path)
     try:
         if path == STANDARD_INPUT:
             data = sys.stdin.buffer.read(maximum_size + 1)
         else:
-            with Path(path).open("rb") as file:
+            with open(path, "rb", opener=_regular if only_regular else None) as file:
                 data = file.read(maximum_size + 1)
     except (OSError, ValueError) as error:
         raise unreadable(name, error) from None
     if len(data) > maximum_size:
         raise InputError(Fault("HX1006", f"has more than {maximum_size} bytes", file=name))
     return data
+
+
+def _regular(path: str, flags: int) -> int:
+    """Open a file, without waiting for who writes to a pipe."""
+    found = os.open(path, flags | os.O_NONBLOCK)
+    if not S_ISREG(os.fstat(found).st_mode):
+        os.close(found)
+        raise ValueError("it is no regular file; what a pipe brings is read from standard input, as -")
+    return found
 
 
 def read_text(
@@ -93,6 +103,8 @@ def decode_dtd(data: bytes, file: str | None = None) -> str:
     elif declared := _TEXT_DECLARATION_ENCODING.match(data):
         encoding = declared[1].decode("ascii")
     try:
+        if not _ENCODING.fullmatch(encoding):
+            raise LookupError(encoding)
         text = data.decode(encoding)
     except (LookupError, UnicodeDecodeError):
         fault = Fault("HX1003", f"the text is not in the encoding {encoding.removesuffix('-sig')}", file=file)
@@ -100,6 +112,12 @@ def decode_dtd(data: bytes, file: str | None = None) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+_ENCODING: Final = re.compile(
+    r"utf-?(?:8(?:-sig)?|(?:16|32)(?:-?[lb]e)?)|iso-10646-ucs-[24]|(?:us-)?ascii|iso[-_]8859-\d\d?|latin-?1"
+    r"|(?:windows-|cp)125\d|shift_jis|euc-(?:jp|kr)|iso-2022-(?:jp|kr)|gb(?:2312|k|18030)|big5|koi8-[ru]",
+    re.IGNORECASE,
+)
+"""Encodings of XML: Python knows others that are none of characters."""
 _TEXT_DECLARATION_ENCODING: Final = re.compile(rb"<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 
 

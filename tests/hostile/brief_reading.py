@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import IO, Final
 from unittest import mock
 
+from heptox.bounded import WorkLimits
 from heptox.cli import main
-from heptox.peer.process.workers import READING, Workers, WorkLimits, open_workers
+from heptox.peer.process.workers import READING, Workers, open_workers
 from tests.support.forking import Forked
 
 BRIEFLY: Final = replace(READING, processor_seconds=2)

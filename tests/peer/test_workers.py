@@ -12,6 +12,7 @@ import pytest
 import trio
 import trio.testing
 
+from heptox.bounded import TooCostlyError, run_bounded
 from heptox.errors import Fault, MappingError, PeerError
 from heptox.peer.process.workers import READING, Workers, open_workers
 from tests.peer.networks import run
@@ -45,6 +46,16 @@ def large(size: int) -> bytes:
 
 def used(size: int) -> int:
     return len(bytes(size))
+
+
+def test_a_defect_is_not_taken_for_work_that_costs_too_much() -> None:
+    with pytest.raises(AssertionError, match="ValueError: invalid literal"):
+        run_bounded(LIMITS, int, "x")
+    with pytest.raises(MappingError, match="HX4036 it is wrong"):
+        run_bounded(LIMITS, faulty, "HX4036")
+    with pytest.raises(TooCostlyError):
+        run_bounded(LIMITS, endless)
+    assert run_bounded(LIMITS, abs, -1) == 1
 
 
 def test_results_and_errors_come_back() -> None:

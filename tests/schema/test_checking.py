@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from heptox.bounded import WorkLimits
 from heptox.errors import HeptoxError
-from heptox.schema import document_checker, xsd_checker
-from heptox.xml import parse_document
+from heptox.schema import document_checker
 from tests.schema.test_xsd import xsd
 from tests.support.shared import DATA, reads_shared
 
@@ -57,12 +58,8 @@ def test_what_a_document_says_about_its_schema_is_not_read(tmp_path: Path) -> No
     schema = xsd(tmp_path / "a.xsd", text)
     other = xsd(tmp_path / "o.xsd", '<xs:element name="o" type="xs:string"/>', namespace="urn:o")
     hint = f'xmlns:i="http://www.w3.org/2001/XMLSchema-instance" i:schemaLocation="urn:o {other.as_uri()}"'
-    document = parse_document(f'<a xmlns="urn:t" {hint} k="1"><o xmlns="urn:o"/></a>')
-    said = document.root.items()
-    checker = xsd_checker(schema)
-    assert checker is not None
-    assert {fault.code for fault in checker.faults_in(document).faults} == {"HX2007"}
-    assert (document.root.items(), len(said)) == (said, 2)  # as it was
+    (fault,) = checked(schema, f'<a xmlns="urn:t" {hint}><o xmlns="urn:o"/></a>')
+    assert "HX2007" in fault
 
 
 def test_the_root_may_be_named(tmp_path: Path) -> None:
@@ -97,6 +94,17 @@ def test_a_document_that_is_none_is_refused(tmp_path: Path) -> None:
     bomb = '<!DOCTYPE a [<!ENTITY e SYSTEM "/etc/passwd">]><a xmlns="urn:t"><b>&e;</b></a>'
     with pytest.raises(HeptoxError, match="HX1004"):
         checker.check(written(tmp_path / "d.xml", bomb))
+
+
+def test_a_document_that_is_costly_to_check_is_refused_and_the_next_one_is_checked(tmp_path: Path) -> None:
+    pattern = """<xs:element name="a"><xs:simpleType><xs:restriction base="xs:string"><xs:pattern value="(b+)+c"/>
+        <xs:assertion test="true()"/></xs:restriction></xs:simpleType></xs:element>"""
+    checker = document_checker(xsd(tmp_path / "a.xsd", pattern))
+    costly = written(tmp_path / "d.xml", f'<a xmlns="urn:t">{"b" * 40}</a>')
+    with mock.patch("heptox.schema.checking._checking", return_value=WorkLimits(1, 60.0, 2**28, 2**20)):
+        with pytest.raises(HeptoxError, match=r"d\.xml: HX2035 to check the document takes more than 1 s of the"):
+            checker.check(costly)
+        assert checker.check(written(tmp_path / "e.xml", '<a xmlns="urn:t">bc</a>')).is_valid
 
 
 @reads_shared

@@ -333,7 +333,11 @@ def test_files(tmp_path: Path) -> None:
     assert read_dtd(path).root == "é"
     path.write_bytes("<!ELEMENT é EMPTY>".encode("utf-16"))
     assert read_dtd(path).root == "é"
-    for data in ("<!ELEMENT é EMPTY>".encode("iso-8859-1"), b'<?xml encoding="none"?><!ELEMENT a EMPTY>'):
+    for data in (
+        "<!ELEMENT é EMPTY>".encode("iso-8859-1"),
+        b'<?xml encoding="none"?><!ELEMENT a EMPTY>',
+        b'<?xml encoding="unicode_escape"?><!ELEMENT a EMPTY>',
+    ):
         path.write_bytes(data)
         with pytest.raises(InputError, match=r"s\.dtd: HX1003"):
             read_dtd(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -75,9 +76,40 @@ def test_what_is_kept_and_damaged_is_read_anew(tmp_path: Path, cache: Path) -> N
     path = xsd(tmp_path / "a.xsd", ELEMENT)
     graph = read_schema(path)
     for kept in list(cache.iterdir()):
-        for content in (b"", b"{}", b"[]", b"\xff", kept.read_bytes()[:-9]):
+        for content in (b"", b"{}", b"[]", b"\xff", b"[" * 100_000, kept.read_bytes()[:-9]):
             kept.write_bytes(content)
             assert read_schema(path) == graph
+        kept.unlink()
+        os.mkfifo(kept)
+        assert read_schema(path) == graph
+
+
+def test_what_is_kept_of_another_schema_is_not_taken(tmp_path: Path, cache: Path) -> None:
+    read_schema(xsd(tmp_path / "a.xsd", ELEMENT))
+    (one,) = cache.glob("*.files")
+    read_schema(other := xsd(tmp_path / "b.xsd", ELEMENT.replace('"a"', '"b"')))
+    (two,) = set(cache.glob("*.files")) - {one}
+    for suffix in (".files", ".graph"):
+        one.with_suffix(suffix).rename(two.with_suffix(suffix))
+    assert read_schema(other).root == "{urn:t}b"
+
+
+def test_pipes_and_devices_are_no_files_of_schemas(tmp_path: Path, cache: Path) -> None:
+    """Nobody waits for who writes to a pipe, or reads a device that has no end."""
+    main = xsd(tmp_path / "a.xsd", INCLUDING)
+    other = xsd(tmp_path / "b.xsd", ELEMENT)
+    read_schema(main)
+    other.unlink()
+    os.mkfifo(other)
+    with pytest.raises(HeptoxError, match="HX2031"):
+        read_schema(main)
+    with pytest.raises(HeptoxError, match="HX1001 cannot be read: it is no regular file"):
+        read_schema(other)
+    other.unlink()
+    other.symlink_to("/dev/zero")
+    with pytest.raises(HeptoxError, match="HX2031"):
+        read_schema(main)
+    assert cache.is_dir()
 
 
 def test_nothing_is_kept_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,19 @@ from pathlib import Path as FilePath
 import pytest
 
 from heptox.errors import SchemaError
-from heptox.schema import TEXT, Axis, Box, Cardinality, Match, Path, SchemaTree, axis_matches, parse_dtd, read_dtd
+from heptox.schema import (
+    TEXT,
+    Axis,
+    Box,
+    Cardinality,
+    Match,
+    Path,
+    SchemaTree,
+    axis_matches,
+    groups,
+    parse_dtd,
+    read_dtd,
+)
 from tests.support.shared import DATA
 
 HOSPITAL = FilePath(__file__).parents[2] / "heptox" / "demo" / "hospital"
@@ -243,6 +255,14 @@ def test_real_recursive_schemas_stay_small() -> None:
     assert {nitf.element(p).name for p in nitf.walk() if nitf.is_element(p)} == nitf.graph.elements.keys()
 
 
+def test_a_long_chain_of_types_is_asked_without_unfolding_it() -> None:
+    chain = "".join(f"<!ELEMENT a{n} (a{n + 1})>" for n in range(20_000))
+    tree = SchemaTree(parse_dtd(f"{chain} <!ELEMENT a20000 EMPTY>"))
+    assert not tree.is_recursive(("a1",)) and tree.children(("a1",)) == (("a1", "a2"),)
+    with pytest.raises(SchemaError, match="HX2012"):
+        sum(1 for _ in tree.walk())
+
+
 def test_a_tree_that_grows_without_measure_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("steps", "tree"):
         monkeypatch.setattr(f"heptox.schema.{module}.MAXIMUM_NODES", 5000)
@@ -251,6 +271,8 @@ def test_a_tree_that_grows_without_measure_is_refused(monkeypatch: pytest.Monkey
     tree = SchemaTree(parse_dtd(f"{levels} <!ELEMENT a40 EMPTY>"))
     with pytest.raises(SchemaError, match="HX2012"):
         sum(1 for _ in tree.walk())
+    with pytest.raises(SchemaError, match="HX2012"):
+        groups(tree)
     few = axis_matches(tree, (), "descendant", "a11")
     assert {len(match.path) for match in islice(few, 100)} == {22}
     with pytest.raises(SchemaError, match="HX2012"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
+from heptox.bounded import WorkLimits
 from heptox.errors import HeptoxError
 from heptox.schema import (
     Cardinality,
@@ -21,6 +23,7 @@ from heptox.schema import (
     read_schema_roots,
     write_graph,
 )
+from heptox.schema.reading import schema_files
 from tests.support.shared import DATA, reads_shared
 
 XS = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
@@ -478,11 +481,40 @@ def test_the_files_of_a_schema_are_bounded(tmp_path: Path) -> None:
         xsd(tmp_path / f"{name}.xsd", f'<xs:include schemaLocation="{more}.xsd"/>')
     path = xsd(tmp_path / "a.xsd", '<xs:include schemaLocation="b.xsd"/>' + ELEMENT)
     assert read_schema(path).root == "{urn:t}a"
-    with mock.patch("heptox.schema.xsd_files.MOST_FILES", 3):
-        xsd(tmp_path / "c.xsd", '<xs:include schemaLocation="d.xsd"/><!-- new -->')
-        assert faults(path) == [f"{tmp_path / 'd.xsd'}: HX2033 the schema has more than 3 files"]
-    with mock.patch("heptox.schema.xsd_files.MOST_BYTES", path.stat().st_size + 9):
-        assert "HX2033 the files of the schema have more than" in faults(path)[0]
+    more = re.escape(f"{tmp_path / 'd.xsd'}: HX2033 the schema has more than 3 files")
+    with mock.patch("heptox.schema.xsd_files.MOST_FILES", 3), pytest.raises(HeptoxError, match=more):
+        schema_files(path)
+    size, more = path.stat().st_size + 9, "HX2033 the files of the schema have more than"
+    with mock.patch("heptox.schema.xsd_files.MOST_BYTES", size), pytest.raises(HeptoxError, match=more):
+        schema_files(path)
+
+
+TWICE = '<xs:attributeGroup ref="t:g{0}"/>' * 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            "".join(f'<xs:attributeGroup name="g{i}">{TWICE.format(i + 1)}</xs:attributeGroup>' for i in range(24))
+            + '<xs:attributeGroup name="g24"><xs:attribute name="b"/></xs:attributeGroup>'
+            + '<xs:element name="a"><xs:complexType><xs:attributeGroup ref="t:g0"/></xs:complexType></xs:element>',
+            id="groups that name the next twice",
+        ),
+        pytest.param(
+            '<xs:complexType name="t0"/>'
+            + "".join(f'<xs:complexType name="t{i}"><xs:complexContent><xs:extension base="t:t{i - 1}"/>'
+                      "</xs:complexContent></xs:complexType>" for i in range(1, 1000))
+            + '<xs:element name="a" type="t:t999"/>',
+            id="a chain of extensions",
+        ),
+    ],
+)  # fmt: skip
+def test_what_takes_too_much_to_read_is_refused(tmp_path: Path, text: str) -> None:
+    limits = WorkLimits(2, 60.0, 2**28, 2**20)
+    with mock.patch("heptox.schema.reading.READING", limits):
+        (fault,) = faults(xsd(tmp_path / "a.xsd", text))
+    assert "a.xsd: HX2035 to read the schema takes more than 2 s of the processor or 0.25 GB of memory, or" in fault
 
 
 def test_the_schema_of_xml_schema_is_refused(tmp_path: Path) -> None:

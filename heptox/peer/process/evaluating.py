@@ -8,8 +8,9 @@ from typing import Final
 
 import trio
 
+from heptox.bounded import WorkLimits
 from heptox.errors import Fault, PeerError, StoreError
-from heptox.peer.process.workers import Working, WorkLimits, open_workers
+from heptox.peer.process.workers import Working, open_workers
 from heptox.store import XQuery, evaluate_xquery
 
 EVALUATING: Final = WorkLimits(processor_seconds=86_400, clock_seconds=86_400.0, memory=2 * 2**30, result_bytes=2**29)

@@ -19,6 +19,7 @@ from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Final, Protocol
 
+from heptox.schema.components import strong_components
 from heptox.schema.model import Cardinality, Particle
 from heptox.xml import NO_PREFIXES, Prefixes
 
@@ -162,10 +163,14 @@ def _bounds(model: Particle, factor: frozenset[str]) -> Bounds:
     return min(least, _SEVERAL), min(most, _SEVERAL)
 
 
+MOST_ORDERED: Final = 1000
+"""Names in one content model of which an order is said: what reads an XSD takes ever longer for each more."""
+
+
 def chain_expression(samples: Sequence[Sample]) -> Particle | None:
     """The chain regular expression of some samples together: a sequence of factors that has every child sequence of
     theirs
-    among its words; ``None`` where no sequence has a child.
+    among its words; ``None`` where no sequence has a child. Of more than :data:`MOST_ORDERED` names no order is said.
 
     >>> sequences = Sequences()
     >>> for word in ("abd", "bcd", "bbd", "ad"):
@@ -176,6 +181,8 @@ def chain_expression(samples: Sequence[Sample]) -> Particle | None:
     order = list(dict.fromkeys(name for sample in samples for name in sample.names()))
     if not order:
         return None
+    if len(order) > MOST_ORDERED:
+        return any_order(order)
     pairs = {pair for sample in samples for pair in sample.pairs()}
     factors = _factors(order, pairs)
     of_each = [sample.bounds(factors) for sample in samples]
@@ -228,7 +235,7 @@ def _factors(order: Sequence[str], pairs: set[tuple[str, str]]) -> list[frozense
     successors: dict[str, list[str]] = {name: [] for name in order}
     for before, after in sorted(pairs):
         successors[before].append(after)
-    components = _components(order, successors)  # each behind those that it leads to
+    components = strong_components(order, successors)  # each behind those that it leads to
     of = {name: number for number, component in enumerate(components) for name in component}
     behind = [
         {of[after] for name in component for after in successors[name]} - {number}
@@ -238,46 +245,6 @@ def _factors(order: Sequence[str], pairs: set[tuple[str, str]]) -> list[frozense
     groups = _alike(components, direct)
     place = {name: number for number, name in enumerate(order)}
     return [frozenset(group) for group in _topological(groups, behind, components, place)]
-
-
-def _components(order: Sequence[str], successors: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """The strongly connected components, by Tarjan's algorithm: each comes after all that it leads to."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    open_names: dict[str, None] = {}
-    found: list[list[str]] = []
-    for start in order:
-        if start in index:
-            continue
-        calls = [(start, iter(successors[start]))]
-        index[start] = low[start] = len(index)
-        open_names[start] = None
-        while calls:
-            name, rest = calls[-1]
-            following = next(rest, None)
-            if following is None:
-                calls.pop()
-                if calls:
-                    above = calls[-1][0]
-                    low[above] = min(low[above], low[name])
-                if low[name] == index[name]:
-                    found.append(_closed(open_names, name))
-            elif following not in index:
-                index[following] = low[following] = len(index)
-                open_names[following] = None
-                calls.append((following, iter(successors[following])))
-            elif following in open_names:
-                low[name] = min(low[name], index[following])
-    return found
-
-
-def _closed(open_names: dict[str, None], first: str) -> list[str]:
-    component = []
-    while True:
-        name, _ = open_names.popitem()
-        component.append(name)
-        if name == first:
-            return component
 
 
 def _reduced(behind: Sequence[set[int]]) -> list[frozenset[int]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
+from heptox.errors import Fault, SchemaError
 from heptox.schema.inference.comments import comments
 from heptox.schema.inference.constraints import Constraint, constraints_of
 from heptox.schema.inference.inferring import XSD_NAMESPACE
@@ -40,10 +41,15 @@ def namespaces_of(schema: InferredSchema) -> list[str]:
     return list(dict.fromkeys(split_name(name)[0] for name in names))
 
 
+MOST_NAMESPACES: Final = 200
+
+
 def print_xsd(schema: InferredSchema, name: str = "schema.xsd", *, constraints: bool = False) -> dict[str, str]:
     """The files of an XSD by their names, the main one, ``name``, first.
 
     ``constraints`` writes keys and references to one key as ``xs:key`` and ``xs:keyref``.
+
+    Raises :class:`SchemaError` (HX2033) beyond :data:`MOST_NAMESPACES`.
 
     >>> files = print_xsd(InferredSchema(("a",), {"a": InferredElement("a", text=True)}, documents=1))
     >>> print(files["schema.xsd"], end="")
@@ -54,6 +60,10 @@ def print_xsd(schema: InferredSchema, name: str = "schema.xsd", *, constraints: 
     </xs:schema>
     """
     namespaces = namespaces_of(schema)
+    if len(namespaces) > MOST_NAMESPACES:
+        message = f"the documents have names in {len(namespaces):,} namespaces, more than {MOST_NAMESPACES}"
+        hint = "each would be a file of the XSD, which imports all others: infer from documents of fewer, or a DTD"
+        raise SchemaError(Fault("HX2033", message, file=name, hint=hint))
     files = {namespace: _file(name, namespace, number) for number, namespace in enumerate(namespaces)}
     found = constraints_of(schema) if constraints else {}
     return {

@@ -154,6 +154,14 @@ def test_thousands_of_names(tmp_path: Path) -> None:
         assert not xsd_faults(tmp_path, infer_xsd((each, None) for each in documents), documents)
 
 
+def test_very_many_names_and_namespaces_are_bounded() -> None:
+    names = "".join(f"<e{number}/>" for number in range(1001))
+    assert "<!ELEMENT r (e0 | e1 | " in infer_dtd([(f"<r>{names}</r>".encode(), None)])
+    spaces = "".join(f'<a xmlns="u:{number}"/>' for number in range(201))
+    with pytest.raises(SchemaError, match="HX2033 the documents have names in 202 namespaces, more than 200"):
+        infer_xsd([(f"<r>{spaces}</r>".encode(), None)])
+
+
 def test_deep_documents(tmp_path: Path) -> None:
     text = (b"<a>" * 250) + (b"</a>" * 250)
     assert not xsd_faults(tmp_path, infer_xsd([(text, None)]), [text])
