@@ -381,4 +381,4 @@ def test_an_xsd_is_read_and_checked_by_the_same_catalogues(tmp_path: Path) -> No
         (tmp_path / name).write_text(text, encoding="utf-8")
     options = ("--schema", tmp_path / "a.xsd", "--catalog", tmp_path / "named.xml")
     ended = heptox_ended("eval", "//o:b", tmp_path / "d.xml", *options)
-    assert (ended.code, ended.out) == (0, '<o:b xmlns:o="urn:o">1</o:b>\n'), ended.err
+    assert (ended.code, ended.out) == (0, '<b xmlns="urn:o">1</b>\n'), ended.err
