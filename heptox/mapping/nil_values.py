@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from heptox.mapping.model import Condition, HeadNode, Rule
-from heptox.pattern import NODE, TAG, Absence, Comparison, NoNode, Term, Text, atom_terms
-from heptox.schema import TEXT, Path, SchemaTree
-from heptox.xml import XSI_NIL
+from heptox.mapping.paths import may_be_nil, nil_path
+from heptox.pattern import TAG, Absence, Comparison, NoNode, Term, Text, atom_terms
+from heptox.schema import Path, SchemaTree
 
 MOST_NILLABLE: Final = 2
 """So many leaves of one rule may be nil: each makes four rules of one. Of a node that stands for a source node, further
@@ -47,15 +47,15 @@ def without_nil(rules: Iterable[Rule], tree: SchemaTree, report: Callable[[Rule,
 
 
 def _split(rule: Rule, tree: SchemaTree, own: Collection[tuple[Path, Path]]) -> list[Rule] | NilFault:
-    terms = list(dict.fromkeys(term for term in _valued(rule) if _nil_of(rule, term, tree)))
+    terms = list(dict.fromkeys(term for term in _valued(rule) if may_be_nil(tree, rule.path(term))))
     open_terms = [term for term in terms if not _is_said(rule, _nil_term(term))]
     required = {variable.name for variable in rule.required}
     if optional := [term for term in open_terms if term.variable not in required]:
         return NilFault(_paths(rule, optional), "it may be nil, and its node is in an optional part of a rule")
     linked = (term for part in rule.optional for link in part.conditions for term in atom_terms(link))
-    if optional := [term for term in dict.fromkeys(linked) if _nil_of(rule, term, tree)]:
+    if optional := [term for term in dict.fromkeys(linked) if may_be_nil(tree, rule.path(term))]:
         return NilFault(_paths(rule, optional), "it may be nil, and connects an optional part of a rule")
-    if nowhere := [path for path in _tested(rule) if _nil_path(path, tree)]:
+    if nowhere := [path for path in _tested(rule) if may_be_nil(tree, path)]:
         return NilFault(tuple(nowhere), "it may be nil, and a rule has to say of all such nodes that it is absent")
     added: list[Rule] = []
     for term in [term for term in open_terms if _is_of_entity(rule, term)][::-1]:
@@ -68,7 +68,7 @@ def _split(rule: Rule, tree: SchemaTree, own: Collection[tuple[Path, Path]]) -> 
         return NilFault(_paths(rule, open_terms[MOST_NILLABLE:]), f"it may be nil, {others}")
     rules = [rule]
     for term in open_terms:
-        rules = [case for one in rules for case in _cases(one, term)]
+        rules = [case for one in rules for case in _cases(one, term, tree)]
     for one in added:
         split = _split(one, tree, own)
         if isinstance(split, NilFault):
@@ -77,10 +77,12 @@ def _split(rule: Rule, tree: SchemaTree, own: Collection[tuple[Path, Path]]) -> 
     return rules
 
 
-def _cases(rule: Rule, term: Term) -> Iterator[Rule]:
+def _cases(rule: Rule, term: Term, tree: SchemaTree) -> Iterator[Rule]:
     """The rules where an element is not nil, and those where it is."""
     nil = _nil_term(term)
-    yield from _not_nil(rule, nil)
+    is_there = tree.required(rule.path(term), below=rule.node(term.variable))
+    if not is_there or Absence(term) not in rule.conditions:
+        yield from _not_nil(rule, nil)
     kept = [condition for condition in rule.conditions if condition != Absence(term)]
     if any(term in atom_terms(condition) for condition in kept):
         return
@@ -167,18 +169,5 @@ def _paths(rule: Rule, terms: Iterable[Term]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(rule.path(term) for term in terms))
 
 
-def _nil_of(rule: Rule, term: Term, tree: SchemaTree) -> bool:
-    return _nil_path(rule.path(term), tree)
-
-
-def _nil_path(path: Path, tree: SchemaTree) -> bool:
-    """Whether the value at a path is that of an element that may be nil."""
-    if path and (path[-1] in (TAG, NODE) or path[-1].startswith("@")):
-        return False
-    element = path[:-1] if path[-1:] == (TEXT,) else path
-    return (*element, f"@{XSI_NIL}") in tree
-
-
 def _nil_term(term: Term) -> Term:
-    path = term.path[:-1] if term.path[-1:] == (TEXT,) else term.path
-    return Term(term.variable, (*path, f"@{XSI_NIL}"))
+    return Term(term.variable, nil_path(term.path))

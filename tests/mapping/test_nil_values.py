@@ -91,15 +91,14 @@ def test_a_nil_element_makes_none(folder: Path, lines: str) -> None:
     [
         *(
             (lines + ARROWS, query, EVERYBODY)
-            for lines in ("", "each p -> q\n")
-            for query in (
-                "//birth",
-                "//q[birth]/name",
-                "//q[not(birth)]/name",
-                "//q[birth = '']/name",
-                "//q[birth != '']/death",
-                "for $q in //q where empty($q/birth) and exists($q/death) return $q/name",
-                "for $q in //q return <r>{$q/name}{$q/birth}{$q/death}</r>",
+            for lines, query in (
+                ("", "//birth"),
+                ("", "//q[birth]/name"),
+                ("each p -> q\n", "//q[not(birth)]/name"),
+                ("", "//q[birth = '']/name"),
+                ("each p -> q\n", "//q[birth != '']/death"),
+                ("", "for $q in //q where empty($q/birth) and exists($q/death) return $q/name"),
+                ("each p -> q\n", "for $q in //q return <r>{$q/name}{$q/birth}{$q/death}</r>"),
             )
         ),
         (NICKS, "//alias", NICKNAMED),
@@ -121,6 +120,16 @@ def test_translated_queries_answer_as_on_the_image(folder: Path, lines: str, que
     translation = check_equal(given, query, pairs(given, [text]), Direction.SOURCE)
     read_again = print_query(parse_query(translation.text))
     assert answer_set(read_again, text) == answer_set(translation.text, text)
+
+
+def test_of_arrows_that_compete_that_is_taken_which_is_not_nil(folder: Path) -> None:
+    arrows = "p/name -> q/name\np/born -> q/birth\np/died -> q/birth\n"
+    given = parse_mapping_arrows(HEAD + arrows, folder)
+    text = document(*(f"<name>{number}</name>{said('born')['1']}{other}" for number, other in said("died").items()))
+    made = image(given, text)
+    assert made.count("<q>") == len(said("died"))
+    assert "<q><name>plain</name><birth>b</birth></q>" in made and "<q><name>true</name></q>" in made
+    check_equal(given, "//q[not(birth)]/name", pairs(given, [text]), Direction.SOURCE)
 
 
 def test_rules_with_nil_are_read_as_they_are_printed(folder: Path) -> None:
