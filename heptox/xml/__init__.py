@@ -21,6 +21,7 @@ from heptox.xml.namespaces import (
     NO_PREFIXES as NO_PREFIXES,
     XML_NAMESPACE as XML_NAMESPACE,
     XSI_NAMESPACE as XSI_NAMESPACE,
+    XSI_NIL as XSI_NIL,
     Prefixes as Prefixes,
     UnboundPrefixError as UnboundPrefixError,
     bound_prefix as bound_prefix,
