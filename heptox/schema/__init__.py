@@ -27,7 +27,7 @@ from heptox.schema.inference import (
     infer_xsd as infer_xsd,
     keys_and_references as keys_and_references,
 )
-from heptox.schema.merging import by_name as by_name
+from heptox.schema.merging import by_name as by_name, of_parts as of_parts
 from heptox.schema.model import (
     Attribute as Attribute,
     AttributeType as AttributeType,

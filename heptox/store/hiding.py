@@ -15,7 +15,7 @@ from typing import IO, Final, NoReturn, TypeAlias
 from heptox.checks import Check, no_check
 from heptox.errors import InputError, near_names
 from heptox.grammar import syntax
-from heptox.schema import Attribute, Cardinality, Element, SchemaGraph, by_name
+from heptox.schema import Attribute, Element, SchemaGraph, by_name, of_parts
 from heptox.store.text import escaped_attribute, escaped_text
 from heptox.store.written_names import WrittenNames
 from heptox.xml import Readable, XmlReader, beside_content
@@ -165,8 +165,8 @@ class _Ways:
 class Hiding:
     """A schema of which some paths, at least one, are hidden.
 
-    ``graph`` is the schema as it is seen: attributes that may be hidden have no defaults, which would bring them back.
-    Raises ``ValueError`` for a path that :func:`hidden_path_fault` reports.
+    ``graph`` is the schema as it is seen: nothing is required, and attributes that may be hidden have no defaults,
+    which would bring them back. Raises ``ValueError`` for a path that :func:`hidden_path_fault` reports.
     """
 
     def __init__(self, graph: SchemaGraph, paths: Iterable[str]) -> None:
@@ -180,13 +180,14 @@ class Hiding:
         self._tags: dict[tuple[_SchemaPosition, str], _Tag | None] = {}
         self._inside: dict[_SchemaPosition, frozenset[_SchemaPosition]] = {}
         self.document = self._ways.document
-        self.graph = replace(graph, elements={name: self._seen(element) for name, element in graph.elements.items()})
+        seen = {name: self._seen(element) for name, element in graph.elements.items()}
+        self.graph = of_parts(replace(graph, elements=seen))
 
     def _seen(self, element: Element) -> Element:
         return replace(
             element,
             attributes=tuple(
-                replace(attribute, cardinality=Cardinality.OPTIONAL, default=None, fixed=False)
+                replace(attribute, default=None, fixed=False)
                 if self._ways.may_hide(self.names.name(element.name), self.names.attribute(attribute.name))
                 else attribute
                 for attribute in element.attributes
