@@ -36,7 +36,7 @@ from heptox.xml.namespaces import (
 )
 
 if TYPE_CHECKING:
-    from heptox.xml.beside import beside_content as beside_content
+    from heptox.xml.beside import beside_content as beside_content, is_element as is_element
     from heptox.xml.events import (
         Readable as Readable,
         XmlReader as XmlReader,
