@@ -36,8 +36,9 @@ def of_parts(graph: SchemaGraph) -> SchemaGraph:
     """The graph in which nothing is required: what is left of a valid document obeys it, whatever is left out.
 
     >>> edge = Child("b", Cardinality.SOME)
-    >>> str(of_parts(SchemaGraph("a", {"a": Element("a", (edge,)), "b": Element("b")})).elements["a"].children[0])
-    'b*'
+    >>> graph = SchemaGraph("a", {"a": Element("a", (edge,)), "b": Element("b")})
+    >>> str(of_parts(graph).elements["a"].children[0].cardinality)
+    '*'
     """
     elements = {
         key: replace(

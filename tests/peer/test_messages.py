@@ -204,7 +204,8 @@ def line_of(line: ReceiptLine) -> dict[str, Any]:
     [
         "\x00", "a\x1b[2J", "\x08", "\ufffe", "\uffff",
         "<p:a/>", "<a xmlns:xml='urn:s'/>", "<a xmlns:p='u' xmlns:q='u' p:x='1' q:x='2'/>", "<{urn:s}a/>", "</a>",
-        "<a>", "<a/><b/>", "<!DOCTYPE a [<!ENTITY e 'e'>]><a>&e;</a>", "<?xml version='1.0'?><a/>", "<a/><!-- -->", "1<a/>",
+        "<a>", "<a/><b/>", "<!DOCTYPE a [<!ENTITY e 'e'>]><a>&e;</a>", "<?xml version='1.0'?><a/>", "<a/><!-- -->",
+        "1<a/>",
     ],
 )  # fmt: skip
 def test_an_item_of_no_xml_is_malformed(item: str) -> None:
