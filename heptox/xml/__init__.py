@@ -37,6 +37,7 @@ from heptox.xml.namespaces import (
 if TYPE_CHECKING:
     from heptox.xml.beside import (
         beside_content as beside_content,
+        is_element as is_element,
     )
     from heptox.xml.comparing import (
         comparable_text as comparable_text,
