@@ -300,7 +300,7 @@ def examined(text: str) -> dict[str, Any]:
     inner = [{"tag": one, "arrows": [1], "attributes": values, "content": values} for one in HOSTILE]
     element = {"tag": text, "arrows": [], "attributes": values, "content": inner}
     schema = {
-        "file": "a.dtd", "root": text, "roots": [text], "type": "", "text": text, "prefixes": prefixes,
+        "file": "a.dtd", "root": text, "roots": [text], "type": text, "text": text, "prefixes": prefixes,
         "elements": [
             {"name": text, "text": True, "children": [] if text in HOSTILE[1:] else children, **typed, "attributes": [
                 {**typed, "name": one, "type": one, "cardinality": "1", "default": one, "fixed": False}
