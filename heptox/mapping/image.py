@@ -7,12 +7,12 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from heptox.mapping.image_names import image_prefixes
+from heptox.mapping.image_names import image_prefixes, with_value_prefixes
 from heptox.mapping.instance import Subtree, Value
 from heptox.mapping.model import Rule
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Box, Path, SchemaTree
-from heptox.xml import Document, XmlElement, declarations, parse_document
+from heptox.xml import Document, XmlElement, declarations, parse_document, value_prefixes
 
 if TYPE_CHECKING:
     from heptox.mapping.tracing import Trace
@@ -37,7 +37,11 @@ def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode, trace
     Inner elements stand where something below them does. Children come in the order of the target schema; those in a
     box by their tags, undeclared ones after all declared ones.
     """
-    prefixes = image_prefixes(tree)
+    meant: dict[str, set[str]] = {}
+    for element in _copied_elements(image):
+        for prefix, uri in value_namespaces(element).items():
+            meant.setdefault(prefix, set()).add(uri)
+    prefixes = with_value_prefixes(image_prefixes(tree), meant)
     start = f"<{prefixes.written(tree.root)}{declarations(prefixes.bound)}/>"
     root = parse_document(start).root
     _Writing(tree, rules, root, trace).fill(root, image, ())
@@ -145,8 +149,29 @@ class _Writing:
         return self._maker.makeelement(name)
 
 
+def _copied_elements(image: ImageNode) -> Iterator[XmlElement]:
+    """The elements that are copied, and all in them."""
+    waiting = [image]
+    while waiting:
+        node = waiting.pop()
+        for value in node.values.values():
+            if isinstance(value, Subtree):
+                yield from value.element.iter()
+        waiting += (each for nodes in node.below.values() for each in nodes.values())
+
+
+def value_namespaces(element: XmlElement) -> dict[str, str]:
+    """The prefixes that the values of an element use, those of its attributes and its text if it has no elements
+    inside, and what it means by them."""
+    values = [*map(str, element.attrib.values()), "" if len(element) else element.text or ""]
+    used = [prefix for value in values for prefix in value_prefixes(value)]
+    bound = element.nsmap if used else {}
+    return {prefix: bound[prefix] for prefix in used if prefix in bound}
+
+
 def copied(element: XmlElement, name: str, maker: XmlElement) -> XmlElement:
-    """A subtree under a name; where there are namespaces, without the prefixes that it has, for those of where it goes.
+    """A subtree under a name; where there are namespaces, without the prefixes that it has, for those of where it goes,
+    but with those that its values use.
 
     ``maker`` is any element that has these.
     """
@@ -154,10 +179,10 @@ def copied(element: XmlElement, name: str, maker: XmlElement) -> XmlElement:
         found = copy.deepcopy(element)
         found.tag, found.tail = name, None
         return found
-    made = {element: maker.makeelement(name)}
+    made = {element: maker.makeelement(name, nsmap=value_namespaces(element))}
     for each in element.iter():
         if each is not element:
-            made[each] = maker.makeelement(str(each.tag))
+            made[each] = maker.makeelement(str(each.tag), nsmap=value_namespaces(each))
             made[each].tail = each.tail
             above = each.getparent()
             assert above is not None  # it stands in what is copied
