@@ -139,7 +139,7 @@ class _Copies:
         content = hashlib.sha256(repr(_content(element)).encode("utf-8", "surrogatepass")).hexdigest()
         start = f"<_{declarations(self._prefixes.bound)}>"
         root = parse_document(f"{start}</_>").root
-        root.append(copied(element, "_", root))
+        root.append(copied(element, "_", root, {}))
         text = write_element(root).removeprefix(start).removesuffix("</_>").removeprefix("<_")
         return node, content, text.removesuffix("_>"), text.endswith("_>")
 
