@@ -144,6 +144,9 @@ class Asides:
         self._spelt: dict[str, str] = whole.get("names", {})
         self._prefixes: dict[str, str] = whole.get("prefixes", {})
         self._names = names
+        known = names.prefixes.namespaces
+        others = (prefix for prefix, uri in self._prefixes.items() if prefix and known.get(prefix) != uri)
+        self._signs = (*(name.removeprefix("@") for name in self._spelt), *(f"{prefix}:" for prefix in others))
         self._placed: Sequence[Aside] = [aside for aside in found if aside.place != WHOLE]
         self._places = [aside.place for aside in self._placed]
         self._renames = "names" in whole or not all(aside.is_markup for aside in self._placed)
@@ -158,7 +161,7 @@ class Asides:
 
     def leaf(self, text: str) -> str:
         """An element whose name is none of ``leaves``, by its text in the one form."""
-        return self._whole(text.encode(), [], 0) if self._spelt or self._prefixes else text
+        return self._whole(text.encode(), [], 0) if self._has_sign(text) else text
 
     def element(self, text: str, node: int) -> str:
         """An element as it stood in the document, which is in the text from ``node`` on."""
@@ -169,7 +172,7 @@ class Asides:
             for aside in self._placed[bisect_left(self._places, node) : bisect_left(self._places, stop)]
             if aside.place > node or not aside.is_markup
         ]
-        return self._whole(data, inside, node) if inside or self._spelt or self._prefixes else text
+        return self._whole(data, inside, node) if inside or self._has_sign(text) else text
 
     def document(self, text: str, *, splitting: bool) -> str:
         """All of a document; with what stands in a text, and makes two of it, only if that may be ``splitting``."""
@@ -182,6 +185,10 @@ class Asides:
         others = [json.loads(aside.data) for aside in self._placed if not aside.is_markup]
         usual = self._spelt.get(name, name.removeprefix("@"))
         return frozenset([usual, *(other[name] for other in others if name in other)])
+
+    def _has_sign(self, text: str) -> bool:
+        """Whether something in a text may be written, or mean, otherwise than the schema says."""
+        return any(sign in text for sign in self._signs)
 
     def _whole(self, data: bytes, inside: Sequence[Aside], node: int) -> str:
         parts = _parts(data, inside, node)

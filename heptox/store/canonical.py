@@ -243,7 +243,7 @@ class CanonicalReader:
         form = self._form
         if not self._reader.has_namespaces:
             return None if form.written.prefixes.namespaces.get("") else form.recognised(piece)
-        before = None if b"xmlns" in piece else form.written.before_names(self._reader.bound)
+        before = None if b"xmlns" in piece else form.written.before_names(self._reader.bound, piece)
         if not before:
             return form.recognised(piece) if before == "" else None
         if b"<!" in piece or b"<?" in piece:  # where a "<" begins no tag

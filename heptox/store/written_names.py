@@ -62,12 +62,13 @@ class WrittenNames:
         """Whether there is more to it than to leave names as they are, in documents that have no other namespaces."""
         return bool(self.prefixes)
 
-    def before_names(self, bound: Mapping[str, str] | None) -> str | None:
-        """What makes written names of those that have no prefix, of elements in a document that binds these prefixes at
-        its root, and no others anywhere; ``None`` where that is not enough."""
+    def before_names(self, bound: Mapping[str, str] | None, piece: bytes) -> str | None:
+        """What makes written names of those that have no prefix, of elements in a piece of a document that binds these
+        prefixes at its root, and no others anywhere; ``None`` where that is not enough."""
         known = self.prefixes.namespaces
         if bound is None or not all(
-            known.get(prefix) == uri and self.prefixes.prefix_of(uri, attribute=True) == prefix
+            (known.get(prefix) == uri and self.prefixes.prefix_of(uri, attribute=True) == prefix)
+            or (prefix not in known and f"{prefix}:".encode() not in piece)
             for prefix, uri in bound.items()
             if prefix
         ):
