@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
-from heptox.mapping.image_names import image_prefixes
+from heptox.mapping.image_names import image_prefixes, with_value_prefixes
 from heptox.mapping.instance import Subtree, Value
 from heptox.mapping.model import Rule
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Box, Path, SchemaTree
-from heptox.xml import Document, XmlElement, declarations, parse_document
+from heptox.xml import Document, XmlElement, declarations, escaped_value, parse_document, value_prefixes, write_element
 
 if TYPE_CHECKING:
     from heptox.mapping.tracing import Trace
@@ -37,17 +38,37 @@ def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode, trace
     Inner elements stand where something below them does. Children come in the order of the target schema; those in a
     box by their tags, undeclared ones after all declared ones.
     """
-    prefixes = image_prefixes(tree)
+    meant: dict[str, set[str]] = {}
+    for element in _copied_elements(image):
+        for prefix, uri in value_namespaces(element).items():
+            meant.setdefault(prefix, set()).add(uri)
+    prefixes = with_value_prefixes(image_prefixes(tree), meant)
     start = f"<{prefixes.written(tree.root)}{declarations(prefixes.bound)}/>"
     root = parse_document(start).root
-    _Writing(tree, rules, root, trace).fill(root, image, ())
-    return Document(root)
+    # lxml drops what declares a namespace again under another prefix, so others stand for these meanwhile
+    several = {uri for uris in meant.values() if len(uris) > 1 for uri in uris} if trace is None else set[str]()
+    stand_ins = {uri: f"urn:uuid:{uuid4()}" for uri in several}
+    _Writing(tree, rules, root, trace, stand_ins).fill(root, image, ())
+    if not stand_ins:
+        return Document(root)
+    text = write_element(root)
+    for uri, stand_in in stand_ins.items():
+        text = text.replace(f'="{stand_in}"', f'="{escaped_value(uri)}"')
+    return parse_document(text)
 
 
 class _Writing:
     """Makes elements; ``maker`` is any element, which makes others."""
 
-    def __init__(self, tree: SchemaTree, rules: Iterable[Rule], maker: XmlElement, trace: Trace | None) -> None:
+    def __init__(
+        self,
+        tree: SchemaTree,
+        rules: Iterable[Rule],
+        maker: XmlElement,
+        trace: Trace | None,
+        stand_ins: Mapping[str, str],
+    ) -> None:
+        self._stand_ins = stand_ins
         self._tree, self._maker, self._trace = tree, maker, trace
         self._boxed = {(*box.parent, member): box for box in tree.boxes for member in box.members}
         ends = {node.node + path for rule in rules for node in rule.head for path in ((), *node.paths)}
@@ -135,7 +156,7 @@ class _Writing:
     def _leaf(self, name: str, value: Value) -> XmlElement:
         """An element that a leaf's value fills: its text, or the copied content."""
         if isinstance(value, Subtree):
-            return copied(value.element, name, self._maker)
+            return copied(value.element, name, self._maker, self._stand_ins)
         element = self._new(name)
         if isinstance(value, str):
             element.text = value or None
@@ -145,8 +166,29 @@ class _Writing:
         return self._maker.makeelement(name)
 
 
-def copied(element: XmlElement, name: str, maker: XmlElement) -> XmlElement:
-    """A subtree under a name; where there are namespaces, without the prefixes that it has, for those of where it goes.
+def _copied_elements(image: ImageNode) -> Iterator[XmlElement]:
+    """The elements that are copied, and all in them."""
+    waiting = [image]
+    while waiting:
+        node = waiting.pop()
+        for value in node.values.values():
+            if isinstance(value, Subtree):
+                yield from value.element.iter()
+        waiting += (each for nodes in node.below.values() for each in nodes.values())
+
+
+def value_namespaces(element: XmlElement) -> dict[str, str]:
+    """The prefixes that the values of an element use, those of its attributes and its text if it has no elements
+    inside, and what it means by them."""
+    values = [*map(str, element.attrib.values()), "" if len(element) else element.text or ""]
+    used = [prefix for value in values for prefix in value_prefixes(value)]
+    bound = element.nsmap if used else {}
+    return {prefix: bound[prefix] for prefix in used if prefix in bound}
+
+
+def copied(element: XmlElement, name: str, maker: XmlElement, stand_ins: Mapping[str, str]) -> XmlElement:
+    """A subtree under a name; where there are namespaces, without the prefixes that it has, for those of where it goes,
+    but with those that its values use, for whose namespaces others may stand in.
 
     ``maker`` is any element that has these.
     """
@@ -154,10 +196,18 @@ def copied(element: XmlElement, name: str, maker: XmlElement) -> XmlElement:
         found = copy.deepcopy(element)
         found.tag, found.tail = name, None
         return found
-    made = {element: maker.makeelement(name)}
+    known = maker.nsmap
+
+    def made_new(tag: str, each: XmlElement) -> XmlElement:
+        used = value_namespaces(each)
+        return maker.makeelement(
+            tag, nsmap={one: stand_ins.get(uri, uri) for one, uri in used.items() if one not in known}
+        )
+
+    made = {element: made_new(name, element)}
     for each in element.iter():
         if each is not element:
-            made[each] = maker.makeelement(str(each.tag))
+            made[each] = made_new(str(each.tag), each)
             made[each].tail = each.tail
             above = each.getparent()
             assert above is not None  # it stands in what is copied

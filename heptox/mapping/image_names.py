@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from heptox.schema import SchemaTree
-from heptox.xml import Prefixes
+from heptox.xml import Prefixes, fresh_prefix
 
 DEFAULT: Final = ""
 """The prefix of elements that have none."""
@@ -29,3 +30,20 @@ def image_prefixes(tree: SchemaTree) -> Prefixes:
         named = Prefixes(tuple((prefix, namespace) for prefix, namespace in graph.prefixes.bound if prefix))
         return named.covering(elements, attributes=attributes)
     return found
+
+
+def with_value_prefixes(prefixes: Prefixes, meant: Mapping[str, Collection[str]]) -> Prefixes:
+    """The prefixes of a document with those that its values use, for each of which values mean some namespaces.
+
+    What values mean by a prefix decides; names can have any. A prefix by which values mean several namespaces is left
+    to the elements that have these.
+
+    >>> meant = {"a": ["urn:b"], "c": ["urn:c"], "d": ["urn:d", "urn:e"]}
+    >>> with_value_prefixes(Prefixes.of({"a": "urn:a"}), meant).bound
+    (('ns1', 'urn:a'), ('a', 'urn:b'), ('c', 'urn:c'))
+    """
+    found: dict[str, str] = {}
+    for prefix, namespace in prefixes.bound:
+        is_free = prefix not in meant or {*meant[prefix]} == {namespace}
+        found[prefix if is_free else fresh_prefix({*found, *meant, *prefixes.namespaces})] = namespace
+    return Prefixes.of(found | {prefix: uri for prefix, (uri, *others) in meant.items() if not others})

@@ -18,7 +18,7 @@ from typing import Any, Final
 from heptox.errors import Fault, StoreError
 from heptox.mapping.exchange import exchange
 from heptox.mapping.exchange_plan import ExchangePlan
-from heptox.mapping.image import copied
+from heptox.mapping.image import copied, value_namespaces
 from heptox.mapping.image_text import ImageText
 from heptox.mapping.model import Mapping
 from heptox.mapping.node_tables import NodeTables
@@ -75,17 +75,18 @@ def exchange_stored(
             if not regular:
                 raise NotCompiledError("the document does not fit its schema")
             plan = ExchangePlan(mapping, store, doc, length)
+            copies = _Copies(store, cursor, doc, plan.prefixes)
+            if any(rule.body.stops for rule in plan.rules):
+                copies.read(plan)
         except NotCompiledError as reason:
             if report is not None:
                 report(str(reason))
             text = store.whole(doc, name, length, cursor, reader="its exchange", reason=str(reason))
-            written = store.catalogue.names.item(text.decode())
+            whole = store.asides.read(cursor, doc).document(text.decode(), splitting=False)
+            written = store.catalogue.names.item(whole)
             document = parse_document(written, name)
             yield write_document(exchange(mapping, document, conflicts=conflicts).root)
             return
-        copies = _Copies(store, cursor, doc, plan.prefixes)
-        if any(rule.body.stops for rule in plan.rules):
-            copies.read(plan)
         NodeTables(plan, copies.run).make(conflicts)
         yield from ImageText(plan, store, cursor).pieces()
         yield "\n"
@@ -112,7 +113,7 @@ class _Copies:
         self._store, self._cursor, self._doc, self._prefixes = store, cursor, doc, prefixes
 
     def read(self, plan: ExchangePlan) -> None:
-        """Make the table."""
+        """Make the table; raise :class:`NotCompiledError` where values in it use prefixes, which the root declares."""
         self.run("CREATE TEMP TABLE copies (node BIGINT, content VARCHAR, body VARCHAR, named BOOLEAN)")
         for each in plan.rules:
             body = sql.DerivedTable(each.body.statement, "b")
@@ -130,12 +131,15 @@ class _Copies:
                 self.run("DROP TABLE places")
 
     def _copy(self, node: int, stop: int) -> tuple[int, str, str, bool]:
-        written = self._store.catalogue.names.item(self._store.text(self._doc, node, stop, self._cursor))
-        element = parse_document(written).root
+        text = self._store.text(self._doc, node, stop, self._cursor)
+        text = self._store.asides.read(self._cursor, self._doc).element(text, node)
+        element = parse_document(self._store.catalogue.names.item(text)).root
+        if any(map(value_namespaces, element.iter())):
+            raise NotCompiledError("values in what is copied use prefixes")
         content = hashlib.sha256(repr(_content(element)).encode("utf-8", "surrogatepass")).hexdigest()
         start = f"<_{declarations(self._prefixes.bound)}>"
         root = parse_document(f"{start}</_>").root
-        root.append(copied(element, "_", root))
+        root.append(copied(element, "_", root, {}))
         text = write_element(root).removeprefix(start).removesuffix("</_>").removeprefix("<_")
         return node, content, text.removesuffix("_>"), text.endswith("_>")
 

@@ -8,7 +8,7 @@ whose words they are: a state for each element type, and an edge where one may s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from typing import Final
 from heptox.errors import DisseminationError, Fault
 from heptox.pattern import TEXT, printed_test
 from heptox.routing.content import content_of, names, productive, restricted, smallest, weight
-from heptox.schema import Element, Particle, SchemaGraph, by_name, is_graph_text
+from heptox.schema import Element, Particle, SchemaGraph, by_name, instance_attributes
 from heptox.xml import XSI_NAMESPACE, expanded_name
 
 
@@ -113,10 +113,7 @@ def _labels(element: ElementType) -> Iterator[str]:
         yield TEXT
 
 
-_LOCATIONS: Final = frozenset(
-    expanded_name(XSI_NAMESPACE, name) for name in ("schemaLocation", "noNamespaceSchemaLocation")
-)
-"""What the root of a document may say of the XSD that it is valid for, declared or not."""
+_TYPE: Final = expanded_name(XSI_NAMESPACE, "type")
 
 
 def advertised(schema: SchemaGraph) -> Advertisement:
@@ -127,6 +124,7 @@ def advertised(schema: SchemaGraph) -> Advertisement:
 
     Raises :class:`DisseminationError` (HX9030) where no finite document is valid, or anything may stand somewhere.
     """
+    anywhere = instance_attributes(schema)
     schema = by_name(schema)
     contents = {name: content_of(element) for name, element in schema.elements.items()}
     alive = productive(contents)
@@ -137,16 +135,17 @@ def advertised(schema: SchemaGraph) -> Advertisement:
     if unbound := sorted(name for name in reached if schema.elements[name].open):
         message = f"anything may stand in {printed_test(unbound[0])}, so documents may have whatever is asked for"
         raise DisseminationError(Fault("HX9030", message, file=schema.file))
-    found = {name: _element_type(schema.elements[name], kept[name]) for name in reached}
-    if is_graph_text(schema.text or ""):
-        root = found[schema.root]
-        found[schema.root] = replace(root, optional=root.optional | _LOCATIONS)
+    inside = anywhere & {_TYPE}  # most documents that say where their XSD is say so at the root
+    found = {
+        name: _element_type(schema.elements[name], kept[name], anywhere if name == schema.root else inside)
+        for name in reached
+    }
     return Advertisement(schema.root, found)
 
 
-def _element_type(element: Element, content: Particle) -> ElementType:
+def _element_type(element: Element, content: Particle, anywhere: frozenset[str]) -> ElementType:
     required = frozenset(each.name for each in element.attributes if each.cardinality.required and each.default is None)
-    optional = frozenset(each.name for each in element.attributes) - required
+    optional = (anywhere | {each.name for each in element.attributes}) - required
     # A validator lets white space pass between children, and matching sees it.
     return ElementType(content, required, optional, text=element.text or bool(element.children))
 

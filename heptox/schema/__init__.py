@@ -90,6 +90,7 @@ from heptox.schema.validation import (
     EdgeValidator as EdgeValidator,
     Validator as Validator,
     conform as conform,
+    instance_attributes as instance_attributes,
     other_schema_fault as other_schema_fault,
     stream_faults as stream_faults,
     validity_faults as validity_faults,

@@ -192,6 +192,16 @@ _ANYTHING: Final = Element("*", open=True)
 """What stands in open content, of which an XSD says no more."""
 
 
+def instance_attributes(graph: SchemaGraph) -> frozenset[str]:
+    """The attributes that each element of a schema may have, whatever it declares: an XSD's, none for a DTD.
+
+    >>> from heptox.schema import parse_dtd
+    >>> instance_attributes(parse_dtd("<!ELEMENT a EMPTY>", "a"))
+    frozenset()
+    """
+    return frozenset() if _edges(SameGraph(graph)) is None else _INSTANCE
+
+
 class Validator:
     """Decides whether a document is valid for a schema, from its tags and texts in their order.
 
@@ -223,6 +233,7 @@ class Validator:
         self._most = most
         self._types = self._types_of(graph)
         self._edges = _edges(SameGraph(graph))
+        self._instance = instance_attributes(graph)
         self._open = [self._types[""].first]
         self._identifiers: set[str] = set()
         self._references: dict[str, Fault] = {}
@@ -347,7 +358,7 @@ class Validator:
 
     def _may_have(self, declared: _Type, name: str) -> bool:
         """Whether an XSD allows an attribute that it does not declare."""
-        return self._edges is not None and (declared.first.element.open or name in _INSTANCE)
+        return name in self._instance or (self._edges is not None and declared.first.element.open)
 
     def _unknown_attribute(self, element: Element, name: str) -> None:
         known = [self._attribute(attribute.name) for attribute in element.attributes]

@@ -12,10 +12,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
-from heptox.store.written_names import Declaring, WrittenNames
-from heptox.xml import XmlReader
+from heptox.store.written_names import DECLARES, Declaring, WrittenNames
+from heptox.xml import XmlReader, value_prefixes
 
 WHOLE: Final = -1
 """The place of what is true of a whole document."""
@@ -49,10 +49,22 @@ class Spelling:
         self.other: dict[str, str] = {}
         self._written = written
         self._reader = reader
-        self._prefixes: dict[str, str] | None = None
         self._usual: dict[str, str] = {}
         self._usual_attributes: dict[str, str] = {}
         self._spelt: dict[str, str] = {}
+        self._keeps_prefixes = False
+
+    def value(self, value: str) -> None:
+        """Learn which prefixes a value in the tag at hand, or the text right behind it, uses: what a prefix stands for
+        there is to be told, but where the schema says the same."""
+        for prefix in value_prefixes(value):
+            namespace = self._reader.namespace(prefix)
+            if namespace is None:
+                continue
+            if prefix in self._reader.rebound:
+                self.other[f"{DECLARES}{prefix}"] = namespace
+            if prefix in self._reader.rebound or self._written.prefixes.namespaces.get(prefix) != namespace:
+                self._keeps_prefixes = True
 
     def name(self, name: str, *, taken: bool) -> str:
         """The written name of an element; a part of the document may have been ``taken`` as it stood before."""
@@ -72,8 +84,6 @@ class Spelling:
     def took(self, names: Iterable[str], prefix: str) -> bool:
         """Learn that elements with these names stood without a prefix in a piece that is taken with it; whether that is
         how they are written elsewhere."""
-        if self._prefixes is None:
-            self._prefixes = dict(self._reader.bound or {})
         spelt = {name: name.removeprefix(prefix) for name in names}
         if any(self._spelt.get(name, own) != own for name, own in spelt.items()):
             return False
@@ -81,8 +91,6 @@ class Spelling:
         return True
 
     def _learnt(self, name: str, sign: str, usual: dict[str, str], *, taken: bool) -> str:
-        if self._prefixes is None:
-            self._prefixes = dict(self._reader.bound or {})
         expanded, prefix = _expanded(name)
         written = self._written.attribute(expanded) if sign else self._written.name(expanded)
         local = expanded.rpartition("}")[2]
@@ -91,6 +99,7 @@ class Spelling:
             usual[name] = written
         else:
             self.other[f"{sign}{written}"] = spelt
+            self._keeps_prefixes = True
         return written
 
     def end(self, name: str) -> str:
@@ -100,9 +109,9 @@ class Spelling:
     def aside(self) -> Aside | None:
         """How names are written in all of the document."""
         spelt = {name: own for name, own in self._spelt.items() if own != name.removeprefix("@")}
-        if not spelt:
+        if not spelt and not self._keeps_prefixes:
             return None
-        return Aside(WHOLE, json.dumps({"names": spelt, "prefixes": self._prefixes or {}}))
+        return Aside(WHOLE, json.dumps({"names": spelt, "prefixes": self._reader.bound_at_root}))
 
 
 def _expanded(name: str) -> tuple[str, str]:
@@ -116,21 +125,31 @@ class Asides:
 
     def __init__(self, asides: Iterable[Aside], names: WrittenNames) -> None:
         found = list(asides)
-        whole = [json.loads(aside.data) for aside in found if aside.place == WHOLE]
-        self._spelt: dict[str, str] = whole[0]["names"] if whole else {}
-        self._prefixes: dict[str, str] = whole[0]["prefixes"] if whole else {}
+        whole: dict[str, Any] = {}
+        for aside in found:
+            if aside.place == WHOLE:
+                whole |= json.loads(aside.data)
+        self._spelt: dict[str, str] = whole.get("names", {})
+        self._prefixes: dict[str, str] = whole.get("prefixes", {})
         self._names = names
+        known = names.prefixes.namespaces
+        others = (prefix for prefix, uri in self._prefixes.items() if prefix and known.get(prefix) != uri)
+        self._signs = (*(name.removeprefix("@") for name in self._spelt), *(f"{prefix}:" for prefix in others))
         self._placed: Sequence[Aside] = [aside for aside in found if aside.place != WHOLE]
         self._places = [aside.place for aside in self._placed]
-        self._renames = bool(whole) or not all(aside.is_markup for aside in self._placed)
+        self._renames = "names" in whole or not all(aside.is_markup for aside in self._placed)
+        self.prefixes = frozenset(self._prefixes)
+        """The prefixes that all of it may use in values, where they may be others than those of the schema."""
         self.spelt = frozenset(self._spelt)
         """The written names that the document spells otherwise."""
-        self.leaves = frozenset(aside.leaf for aside in self._placed if aside.leaf)
+        self.instance = frozenset[str](whole.get("instance", ()))
+        """The elements that have attributes besides those of the schema."""
+        self.leaves = frozenset(aside.leaf for aside in self._placed if aside.leaf) | self.instance
         """The elements without elements inside that have something besides their text."""
 
     def leaf(self, text: str) -> str:
         """An element whose name is none of ``leaves``, by its text in the one form."""
-        return self._whole(text.encode(), [], 0) if self._spelt else text
+        return self._whole(text.encode(), [], 0) if self._has_sign(text) else text
 
     def element(self, text: str, node: int) -> str:
         """An element as it stood in the document, which is in the text from ``node`` on."""
@@ -141,7 +160,7 @@ class Asides:
             for aside in self._placed[bisect_left(self._places, node) : bisect_left(self._places, stop)]
             if aside.place > node or not aside.is_markup
         ]
-        return self._whole(data, inside, node) if inside or self._spelt else text
+        return self._whole(data, inside, node) if inside or self._has_sign(text) else text
 
     def document(self, text: str, *, splitting: bool) -> str:
         """All of a document; with what stands in a text, and makes two of it, only if that may be ``splitting``."""
@@ -155,6 +174,10 @@ class Asides:
         usual = self._spelt.get(name, name.removeprefix("@"))
         return frozenset([usual, *(other[name] for other in others if name in other)])
 
+    def _has_sign(self, text: str) -> bool:
+        """Whether something in a text may be written, or mean, otherwise than the schema says."""
+        return any(sign in text for sign in self._signs)
+
     def _whole(self, data: bytes, inside: Sequence[Aside], node: int) -> str:
         parts = _parts(data, inside, node)
         if not self._renames:
@@ -162,26 +185,33 @@ class Asides:
         text = data.decode()
         first = {prefix: uri for prefix, uri in self._prefixes.items() if prefix and f"{prefix}:" in text}
         declaring = Declaring(self._names.prefixes.namespaces, self._spelt, first)
-        return "".join(markup or declaring.text(text, json.loads(names or "{}")) for text, markup, names in parts)
+        return "".join(markup or declaring.text(text, names) for text, markup, names in parts)
 
 
-def _parts(data: bytes, asides: Sequence[Aside], node: int) -> Iterator[tuple[str, str, str]]:
+def instance_aside(names: Sequence[str]) -> Aside:
+    """That elements with these names have attributes which no relation has, in a document whose text has them."""
+    return Aside(WHOLE, json.dumps({"instance": names}))
+
+
+def _parts(data: bytes, asides: Sequence[Aside], node: int) -> Iterator[tuple[str, str, dict[str, str]]]:
     """The parts of a text: each is text whose first tag may have names of its own, or is markup that stands beside."""
     begin = 0
-    names = ""
+    names: dict[str, str] = {}
     for place, found in groupby(asides, key=lambda aside: aside.place - node):
         part = data[begin:place].decode()
         here = list(found)
-        markup = [("", aside.data, "") for aside in here if aside.is_markup]
+        markup: list[tuple[str, str, dict[str, str]]] = [("", aside.data, {}) for aside in here if aside.is_markup]
         if markup and data[place : place + 2] == b"/>":  # they stand in an element that has nothing else
             yield f"{part}>", "", names
             yield from markup
-            yield f"</{_name_of_tag(data, data.rfind(b'<', 0, place))}>", "", ""
-            begin, names = place + 2, ""
+            yield f"</{_name_of_tag(data, data.rfind(b'<', 0, place))}>", "", {}
+            begin, names = place + 2, {}
         else:
             yield part, "", names
             yield from markup
-            begin, names = place, "".join(aside.data for aside in here if not aside.is_markup)
+            begin, names = place, {}
+            for aside in here:
+                names |= {} if aside.is_markup else json.loads(aside.data)
     yield data[begin:].decode(), "", names
 
 

@@ -42,7 +42,14 @@ _REFERENCES: Final = (b"&amp;", b"&lt;", b"&gt;")
 class Form:
     """The form of the documents of a schema: the names that are known, and what is to be done with attributes."""
 
-    def __init__(self, schema: SchemaGraph | None, names: Names, written: WrittenNames) -> None:
+    def __init__(
+        self,
+        schema: SchemaGraph | None,
+        names: Names,
+        written: WrittenNames,
+        instance: frozenset[str] = frozenset(),
+    ) -> None:
+        """``instance`` are attributes that any element may have."""
         elements = {} if schema is None else schema.elements
         changed = {} if schema is None else amended(schema)
         self.names = names
@@ -64,7 +71,7 @@ class Form:
         pairs = [
             (names.types[name], names.attributes[attribute], name, attribute)
             for name, attributes in self.declared.items()
-            for attribute in attributes
+            for attribute in attributes | instance
         ]
         width = max(1, len(names.attributes))
         self._known = Table({(kind, attribute): 0 for kind, attribute, _, _ in pairs}, width)
@@ -80,7 +87,7 @@ class Form:
     @classmethod
     def of(cls, catalogue: Catalogue, names: Names) -> Form:
         """The form of the documents of a store."""
-        return cls(catalogue.graph, names, catalogue.names)
+        return cls(catalogue.graph, names, catalogue.names, catalogue.instance)
 
     def recognised(self, piece: bytes) -> Markup | None:
         """The markup of a piece of a document, without white space that tags need not have, if it is in the form.
@@ -236,7 +243,7 @@ class CanonicalReader:
         form = self._form
         if not self._reader.has_namespaces:
             return None if form.written.prefixes.namespaces.get("") else form.recognised(piece)
-        before = None if b"xmlns" in piece else form.written.before_names(self._reader.bound)
+        before = None if b"xmlns" in piece else form.written.before_names(self._reader.bound, piece)
         if not before:
             return form.recognised(piece) if before == "" else None
         if b"<!" in piece or b"<?" in piece:  # where a "<" begins no tag
@@ -286,6 +293,14 @@ class CanonicalReader:
     def _note(self, data: str) -> None:
         self._noted.append(_Noted(len(self._pieces), data, self._open))
 
+    def _note_tag(self, data: str) -> None:
+        """Note what comes before the tag that was written last, or stands in what is noted for it already."""
+        tag = len(self._pieces) - 1
+        at = len(self._noted)
+        while at and self._noted[at - 1].pieces > tag:
+            at -= 1
+        self._noted.insert(at, _Noted(tag, data, inside=False))
+
     def _place_noted(self) -> None:
         """Find the places of what comes before what is about to be written, or right behind it."""
         pieces = self._pieces
@@ -330,6 +345,10 @@ class CanonicalReader:
         def start(name: str, attributes: list[str]) -> None:
             if name[0] == "{" or form.written:
                 name = spelling.name(name, taken=self.taken > 0)
+            if self._keeps_asides:
+                for value in attributes[1::2]:
+                    if ":" in value:
+                        spelling.value(value)
             written = f"<{name}>" if not attributes and name in plain else tag(name, attributes)
             if other:
                 self._open = False
@@ -361,6 +380,11 @@ class CanonicalReader:
                 write(f"</{spelling.end(name) if name[0] == '{' or form.written else name}>")
 
         def text(part: str) -> None:
+            if self._open and ":" in part and self._keeps_asides:
+                spelling.value(part)
+                if other:
+                    self._note_tag(json.dumps(other))
+                    other.clear()
             self._open = False
             write(escaped_text(part))
 

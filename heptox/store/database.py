@@ -31,6 +31,7 @@ from heptox.errors import Fault, Position, StoreError
 from heptox.garbage import uncollected
 from heptox.schema import EdgeValidator, SchemaGraph, parse_schema
 from heptox.store.aside_table import ASIDES, AsidesReader, keep_asides
+from heptox.store.asides import instance_aside
 from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.chunks import ChunkReader
 from heptox.store.connection import Cursor, connected, database_faults, disconnect, readable, rows_of
@@ -374,7 +375,10 @@ class Store:
             for block in reader.blocks():
                 intake.add(block)
             intake.end()
-        keep_asides(cursor, doc, reader.asides)
+        asides = reader.asides
+        if intake.regular and intake.instance:
+            asides = [instance_aside(intake.instance), *asides]
+        keep_asides(cursor, doc, asides)
         misfits = None
         if not intake.regular:
             self._delete(cursor, doc, rows_only=True)

@@ -35,6 +35,7 @@ class Intake:
         self._cursor = cursor
         self._doc = doc
         self._shredder = Shredder(places)
+        self._types = list(places.types)
         self._tables = [relation.table for relation in places.catalogue.relations]
         self._writer = ChunkWriter()
         self._batches: dict[str, list[pa.RecordBatch]] = {}
@@ -64,6 +65,11 @@ class Intake:
     def white(self) -> bool:
         """Whether white space stands among elements where the schema has no text."""
         return self._shredder.white
+
+    @property
+    def instance(self) -> list[str]:
+        """The elements, by their names, that have attributes besides those of the schema, which any may have."""
+        return [self._types[kind] for kind in sorted(self._shredder.instance)]
 
     def _wait(self) -> None:
         if self._under_way is not None:

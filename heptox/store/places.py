@@ -84,8 +84,8 @@ class Places:
     anything may stand there, ``row`` the number of the relation in which its elements have rows, or :data:`NOWHERE`,
     ``code`` that of its schema path. ``children`` leads from a place and a type to a place, ``once``
     has a value where there it can be one child only of an opaque element, or of one inside. ``declared`` has a value
-    for each attribute of a type. ``sources`` are those of each relation's columns. Elements have different places only
-    as far down as ``depth`` says.
+    for each attribute of a type, and ``instance`` are those that any element may have besides. ``sources`` are those of
+    each relation's columns. Elements have different places only as far down as ``depth`` says.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -93,7 +93,8 @@ class Places:
         elements = catalogue.graph.elements
         self.types = {name: number for number, name in enumerate(elements)}
         names = {attribute.name for element in elements.values() for attribute in element.attributes}
-        self.attributes = {name: number for number, name in enumerate(sorted(names))}
+        self.attributes = {name: number for number, name in enumerate(sorted(names | catalogue.instance))}
+        self.instance = np.array(sorted(self.attributes[name] for name in catalogue.instance), np.int64)
         self._relations = {relation.table: number for number, relation in enumerate(catalogue.relations)}
         drawn = _Drawn()
         drawn.add(WHITE_SPACE)

@@ -176,6 +176,19 @@ def _answered(store: Store, plan: QueryPlan, check: Check | None, allowance: All
             yield item
 
 
+def _sees(expression: syntax.Expression, attributes: frozenset[str]) -> bool:
+    """Whether a query may look at some attributes wherever they are."""
+    return any(
+        isinstance(node, syntax.DeepEqual)
+        or (
+            isinstance(node, syntax.Step)
+            and node.axis.endswith("attribute")
+            and any("*" in name or name in attributes for name in node.names)
+        )
+        for node in syntax.nodes(expression)
+    )
+
+
 def texts(store: Store, *, splitting: bool) -> tuple[str, ...]:
     """The texts of all documents of a store at one moment, in the order in which they were loaded, with what the schema
     declares to be identifiers. Comments and instructions that split a text are there only if they may be ``splitting``.
@@ -236,7 +249,11 @@ class _Moment:
         if not document.regular or plan.plan is None or not document.has_asides:
             return not document.regular
         asides, leaves = self.asides(document.doc), plan.plan.leaves
-        return asides is not None and bool(leaves & (asides.spelt | asides.leaves if together else asides.leaves))
+        if asides is not None and asides.instance and _sees(plan.written, self.store.catalogue.instance):
+            return True
+        if asides is not None and together and (asides.spelt & leaves or (asides.prefixes and leaves)):
+            return True
+        return asides is not None and bool(leaves & asides.leaves)
 
     def whole_text(self, document: _Document, *, splitting: bool) -> str:
         """All of a document, with what the schema declares to be identifiers."""

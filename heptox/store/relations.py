@@ -18,7 +18,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from heptox.schema import Element, Path, SchemaGraph, SchemaTree, by_name
+from heptox.schema import Element, Path, SchemaGraph, SchemaTree, by_name, instance_attributes
 from heptox.store.written_names import WrittenNames
 
 MOST_PATHS: Final = 20_000
@@ -86,6 +86,8 @@ class Catalogue:
         self.schema = graph
         self.names = WrittenNames.of(graph)
         self.graph = self.names.graph(by_name(graph))
+        self.instance = frozenset(map(self.names.attribute, instance_attributes(graph)))
+        """The attributes that any element may have, whatever the schema declares: no relation has those."""
         self.tree = SchemaTree(self.graph)
         self._codes: dict[Path, int] = {}
         self._relations: dict[str, Relation] = {}

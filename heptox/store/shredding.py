@@ -76,13 +76,15 @@ class Shredder:
 
     ``columns`` are the numbers of the columns that are wanted of each relation, all of them unless given.
     ``white`` says whether white space was found among elements where there is no other text, ``white_places`` where in
-    the last block.
+    the last block. ``instance`` are the numbers of the types of elements that have attributes besides those of the
+    schema, which any element may have.
 
     Documents that stand in one block may follow each other, root after root. What is true of each is then true of all.
     """
 
     def __init__(self, places: Places, columns: Sequence[Sequence[int]] | None = None) -> None:
         self.white = False
+        self.instance: set[int] = set()
         self.white_places = np.zeros(0, np.int64)
         self._places = places
         self._columns = [range(len(sources)) for sources in places.sources] if columns is None else columns
@@ -100,6 +102,7 @@ class Shredder:
         made = block.rows(self._columns)
         self.white_places = block.white
         self.white = self.white or len(block.white) > 0
+        self.instance.update(block.instance.tolist())
         self._open = block.left_open()
         self._at += len(markup.text)
         return made
@@ -115,6 +118,7 @@ class _Block:
         self._structure = structure(markup, len(opened.types))
         self._once = opened.once
         self.white = np.zeros(0, np.int64)
+        self.instance = np.zeros(0, np.int64)
         self._elements = self._found(at)
 
     def rows(self, columns: Sequence[Sequence[int]]) -> list[tuple[int, pa.RecordBatch]]:
@@ -212,8 +216,11 @@ class _Block:
         found, width = self._markup.attributes, max(1, len(self._places.attributes))
         elements = self._structure.numbers[self._structure.before + found.tags]
         undeclared = self._places.declared(self._elements.types[elements], found.names) == NOWHERE
-        if not self._places.open[self._elements.places[elements[undeclared]]].all():
-            raise MisfitError
+        if undeclared.any():
+            misplaced = undeclared & ~self._places.open[self._elements.places[elements]]
+            if not np.isin(found.names[misplaced], self._places.instance).all():
+                raise MisfitError
+            self.instance = np.unique(self._elements.types[elements[misplaced]])
         keys = np.where(undeclared, NOWHERE, self._elements.places[elements] * width + found.names)
         self._attribute_order = np.argsort(keys, kind="stable")
         self._attribute_keys = keys[self._attribute_order]

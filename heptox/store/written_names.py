@@ -21,6 +21,7 @@ from heptox.xml import (
     escaped_namespace,
     split_name,
     unescaped_namespace,
+    value_prefixes,
 )
 
 _TAG: Final = re.compile(
@@ -28,8 +29,7 @@ _TAG: Final = re.compile(
 )
 """A tag, or a comment or an instruction, in which nothing is one."""
 _ATTRIBUTE_NAME: Final = re.compile(r'(?<=\s)([^\s="<>]+)(?==")')
-_ELEMENT_PREFIX: Final = re.compile(r"<([^\s/<>:]+):")
-_ATTRIBUTE_PREFIX: Final = re.compile(r'[\s"]([^\s="<>:&;]+):')
+_NAME_OF_MARKUP: Final = re.compile(r"<[^\s<>]+|\s[^\s=\"<>]+=")
 _UNPREFIXED: Final = re.compile(r"<[^\s/<>:]+[\s/>]")
 
 
@@ -62,12 +62,13 @@ class WrittenNames:
         """Whether there is more to it than to leave names as they are, in documents that have no other namespaces."""
         return bool(self.prefixes)
 
-    def before_names(self, bound: Mapping[str, str] | None) -> str | None:
-        """What makes written names of those that have no prefix, of elements in a document that binds these prefixes at
-        its root, and no others anywhere; ``None`` where that is not enough."""
+    def before_names(self, bound: Mapping[str, str] | None, piece: bytes) -> str | None:
+        """What makes written names of those that have no prefix, of elements in a piece of a document that binds these
+        prefixes at its root, and no others anywhere; ``None`` where that is not enough."""
         known = self.prefixes.namespaces
         if bound is None or not all(
-            known.get(prefix) == uri and self.prefixes.prefix_of(uri, attribute=True) == prefix
+            (known.get(prefix) == uri and self.prefixes.prefix_of(uri, attribute=True) == prefix)
+            or (prefix not in known and f"{prefix}:".encode() not in piece)
             for prefix, uri in bound.items()
             if prefix
         ):
@@ -144,12 +145,14 @@ class WrittenNames:
             return item
         if not any(sign in item for sign in _NOT_PLAIN):
             return self._with_declarations(item, self._used(item))
-        return Declaring(self.prefixes.namespaces).text(item)
+        found, known = value_prefixes(_NAME_OF_MARKUP.sub(" ", item)), self.prefixes.namespaces
+        first = {prefix: uri for prefix, uri in known.items() if prefix in found and uri != XML_NAMESPACE}
+        return Declaring(known, first=first).text(item)
 
     def _used(self, item: str) -> dict[str, str]:
-        """The prefixes of the names of an element and of all in it, and those with which values begin."""
+        """The prefixes of the names of an element and of all in it, and those that values use."""
         known = self.prefixes.namespaces
-        found = {prefix for pattern in (_ELEMENT_PREFIX, _ATTRIBUTE_PREFIX) for prefix in pattern.findall(item)}
+        found = value_prefixes(item)
         used = {prefix: uri for prefix, uri in known.items() if prefix in found and uri != XML_NAMESPACE}
         if known.get("") and _UNPREFIXED.search(item):
             used = {"": known[""], **used}
@@ -166,6 +169,8 @@ class WrittenNames:
 
 _NOT_PLAIN: Final = ("<Q{", " Q{", " xmlns", "<!--", "<?")
 """What stands in an item in which more is to be looked at than the prefixes of a schema."""
+DECLARES: Final = "xmlns:"
+"""What stands before a prefix among the other names of a tag, which declares it."""
 _NO_NAMESPACE: Final = "\0"
 """What no namespace is."""
 _MOST_KNOWN: Final = 10_000
@@ -214,7 +219,7 @@ class Declaring:
         self._known = known
         self._spelt = spelt or {}
         self._other: Mapping[str, str] = {}
-        self._first = dict(first or {})
+        self._first: Mapping[str, str] = first or {}
         # where names are spelt anew, and would be read as others without it, a tag says that there is no default
         default = _NO_NAMESPACE if spelt is not None and known.get("") else ""
         self._scopes: list[dict[str, str]] = [{"xml": XML_NAMESPACE, "": default}]
@@ -240,7 +245,8 @@ class Declaring:
         scope = dict(around)
         written = self._element(name, scope)
         attributes = _ATTRIBUTE_NAME.sub(lambda one: self._attribute(one[0], scope), found["attributes"])
-        for prefix, namespace in self._first.items():
+        bound = {key.removeprefix(DECLARES): uri for key, uri in self._other.items() if key.startswith(DECLARES)}
+        for prefix, namespace in {**self._first, **bound}.items():
             if scope.get(prefix) == around.get(prefix):
                 scope[prefix] = namespace
         self._first, self._other = {}, {}

@@ -28,10 +28,12 @@ from heptox.xml.namespaces import (
     declared_as as declared_as,
     escaped_namespace as escaped_namespace,
     expanded_name as expanded_name,
+    fresh_prefix as fresh_prefix,
     path_steps as path_steps,
     path_text as path_text,
     split_name as split_name,
     unescaped_namespace as unescaped_namespace,
+    value_prefixes as value_prefixes,
 )
 
 if TYPE_CHECKING:

@@ -88,8 +88,11 @@ class XmlReader:
         self._has_namespaces = False
         self._last_bytes = b""
         self._opened = 0
-        self._bound: dict[str, str] = {}
-        self._rebinds = False
+        self.bound_at_root: dict[str, str] = {}
+        """The prefixes that the root binds, ``""`` for that of elements."""
+        self._scope: dict[str, list[str]] = {}
+        self.rebound: set[str] = set()
+        """The prefixes that elements inside the root have bound so far."""
         self._start = _Start()
         self._more = 0
         self._block = b""
@@ -135,7 +138,7 @@ class XmlReader:
         parser.SkippedEntityHandler = self._skipped
         parser.EndElementHandler, parser.CharacterDataHandler = end, text
         parser.StartElementHandler = self._first_start
-        parser.StartNamespaceDeclHandler = self._bind
+        parser.StartNamespaceDeclHandler, parser.EndNamespaceDeclHandler = self._bind, self._unbind
         if aside is not None:
             _report_asides(parser, aside, self._tell)
         if take is not None:
@@ -190,18 +193,28 @@ class XmlReader:
 
     @property
     def bound(self) -> dict[str, str] | None:
-        """The prefixes that the root binds, ``""`` for that of elements; ``None`` once other elements bind some."""
-        return None if self._rebinds else self._bound
+        """The prefixes that the root binds; ``None`` once other elements bind some."""
+        return None if self.rebound else self.bound_at_root
+
+    def namespace(self, prefix: str) -> str | None:
+        """The namespace that a prefix is bound to by the element that was reported last and is open, or around it."""
+        found = self._scope.get(prefix)
+        return found[-1] if found else None
 
     # names
 
     def _bind(self, prefix: str | None, namespace: str | None) -> None:
-        if self._inside:
-            self._rebinds = True
         if len(namespace or "") > MOST_NAMESPACE:
             message = f"a namespace has more than {MOST_NAMESPACE:,} characters"
             raise InputError(Fault("HX1006", message, self.position))
-        self._bound[prefix or ""] = namespace or ""
+        self._scope.setdefault(prefix or "", []).append(namespace or "")
+        if self._inside:
+            self.rebound.add(prefix or "")
+        else:
+            self.bound_at_root[prefix or ""] = namespace or ""
+
+    def _unbind(self, prefix: str | None) -> None:
+        self._scope[prefix or ""].pop()
 
     def _look_for_namespaces(self) -> None:
         """Expand names from here on, where what comes next may have some that are in namespaces."""

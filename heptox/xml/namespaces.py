@@ -44,6 +44,19 @@ def split_name(name: str) -> tuple[str, str]:
     return namespace, local
 
 
+def value_prefixes(text: str) -> frozenset[str]:
+    """What looks like a prefix in a value, a text or markup: where it is bound, something may be meant by it.
+
+    >>> sorted(value_prefixes("p:a //q:b[r:c = 1] http://x"))
+    ['http', 'p', 'q', 'r']
+    """
+    return frozenset(_VALUE_PREFIX.findall(text)) if ":" in text else frozenset()
+
+
+_BEFORE_PREFIX: Final = r"\s\"'<>/()\[\],;|@"
+_VALUE_PREFIX: Final = re.compile(rf"(?:^|[{_BEFORE_PREFIX}])([^{_BEFORE_PREFIX}=:&]++):")
+
+
 def escaped_namespace(namespace: str) -> str:
     """A namespace without what separates names, or the parts of tags and paths.
 
@@ -210,6 +223,11 @@ def _fresh(taken: set[str]) -> Iterator[str]:
             yield f"ns{number}"
 
 
+def fresh_prefix(taken: set[str]) -> str:
+    """A prefix that is not taken."""
+    return next(_fresh(taken))
+
+
 def bound_prefix(scope: dict[str, str], namespace: str, taken: Iterable[str] = ()) -> str:
     """A prefix that a scope has for a namespace, not the one of elements without prefix; where it has none, one is
     added that is not ``taken``.
@@ -220,7 +238,7 @@ def bound_prefix(scope: dict[str, str], namespace: str, taken: Iterable[str] = (
     """
     found = next((one for one, uri in scope.items() if one and uri == namespace), None)
     if found is None:
-        found = next(_fresh({*scope, *taken}))
+        found = fresh_prefix({*scope, *taken})
         scope[found] = namespace
     return found
 

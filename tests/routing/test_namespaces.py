@@ -146,6 +146,6 @@ def test_documents_that_say_where_their_xsd_is_keep_to_its_advertisement(tmp_pat
     (tmp_path / "r.xsd").write_text(f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">{text}', encoding="utf-8")
     found = advertised(read_schema(tmp_path / "r.xsd"))
     location = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:noNamespaceSchemaLocation="r.xsd"'
-    assert Conformity(found).first_misfit(parse_document(f"<r {location}>x</r>")) is None
+    assert Conformity(found).first_misfit(parse_document(f"<r {location} xsi:type='xs:string'>x</r>")) is None
     asked = LinearPath((Step("//", "@{http://www.w3.org/2001/XMLSchema-instance}noNamespaceSchemaLocation"),))
     assert Overlaps(found).path(asked)
