@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
-from heptox.store.written_names import DECLARES, Declaring, WrittenNames
+from heptox.store.written_names import DECLARES, Declaring, Leaves, WrittenNames
 from heptox.xml import XmlReader, value_prefixes
 
 WHOLE: Final = -1
@@ -144,12 +144,13 @@ class Asides:
         """The written names that the document spells otherwise."""
         self.instance = frozenset[str](whole.get("instance", ()))
         """The elements that have attributes besides those of the schema."""
+        self._rewritten = Leaves(lambda text: self._whole(text.encode(), [], 0))
         self.leaves = frozenset(aside.leaf for aside in self._placed if aside.leaf) | self.instance
         """The elements without elements inside that have something besides their text."""
 
     def leaf(self, text: str) -> str:
         """An element whose name is none of ``leaves``, by its text in the one form."""
-        return self._whole(text.encode(), [], 0) if self._has_sign(text) else text
+        return self._rewritten.rewritten(text) if self._has_sign(text) else text
 
     def element(self, text: str, node: int) -> str:
         """An element as it stood in the document, which is in the text from ``node`` on."""

@@ -7,7 +7,7 @@ schemas, queries and documents, and go out, in items and documents, as names in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from heptox.grammar import Expression, written_query
@@ -50,6 +50,7 @@ class WrittenNames:
         self.prefixes = prefixes
         self._elements: dict[str, str] = {}
         self._attributes: dict[str, str] = {}
+        self._leaves = Leaves(self._item)
 
     @classmethod
     def of(cls, graph: SchemaGraph) -> WrittenNames:
@@ -143,6 +144,11 @@ class WrittenNames:
         """An item of an answer: an element declares the namespaces of its names; others stay as they are."""
         if not item.startswith("<") or not (self or "Q{" in item):
             return item
+        return self._leaves.rewritten(item)
+
+    def _item(self, item: str) -> str:
+        if " xmlns" in item and _declares(item[: item.index(">")]):
+            return item  # as a document has it
         if not any(sign in item for sign in _NOT_PLAIN):
             return self._with_declarations(item, self._used(item))
         found, known = value_prefixes(_NAME_OF_MARKUP.sub(" ", item)), self.prefixes.namespaces
@@ -165,6 +171,36 @@ class WrittenNames:
         assert found is not None  # it begins with a tag
         end = found.end("name")
         return f"{item[:end]}{declarations(used.items())}{item[end:]}"
+
+
+class Leaves:
+    """Rewrites elements: of those that hold nothing but a text, without attributes, only the tags, which it keeps.
+
+    In a text without a colon is no prefix, so it has no say in what is rewritten.
+
+    >>> Leaves(lambda text: text.replace("a", "b")).rewritten("<a>a</a>")
+    '<b>a</b>'
+    """
+
+    def __init__(self, rewrite: Callable[[str], str]) -> None:
+        self._rewrite = rewrite
+        self._known: dict[str, tuple[str, str]] = {}
+
+    def rewritten(self, text: str) -> str:
+        """An element, rewritten."""
+        begin = text.find(">") + 1
+        end = text.find("<", begin)
+        head = text[:begin]
+        if end < 0 or " " in head or text.find("<", end + 1) > 0 or text.find(":", begin, end) > 0:
+            return self._rewrite(text)
+        found = self._known.get(head)
+        if found is None:
+            if len(self._known) == _MOST_KNOWN:
+                self._known.clear()
+            whole = self._rewrite(f"{head}{text[end:]}")
+            cut = whole.index(">") + 1
+            found = self._known[head] = whole[:cut], whole[cut:]
+        return f"{found[0]}{text[begin:end]}{found[1]}"
 
 
 _NOT_PLAIN: Final = ("<Q{", " Q{", " xmlns", "<!--", "<?")
