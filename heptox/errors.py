@@ -243,6 +243,7 @@ CODES: Final[dict[str, str]] = {
     "HX4034": "parts of a rule's body are not connected",
     "HX4035": "optional part of a rule's body that cannot be",
     "HX4036": "schema that a mapping names is not among its files",
+    "HX4037": "value of an element that may be nil where no rule can say that it is not",
     "HX4040": "document does not belong to the source schema of the mapping",
     # 5: translation
     "HX5001": "subtree that is copied, and has an arrow of its own inside",

@@ -18,7 +18,7 @@ from heptox.cli.inputs import STANDARD_INPUT
 from heptox.cli.mapping import exchanged
 from heptox.cli.output import print_note
 from heptox.errors import DisseminationError, Fault, SchemaError
-from heptox.mapping import Mapping, load_mapping
+from heptox.mapping import Mapping, image_prefixes, load_mapping
 from heptox.rewriting import MOST_HELD, Program, StreamingRewriter, load_program, print_program
 from heptox.schema import stream_faults
 from heptox.translate import Direction
@@ -81,10 +81,9 @@ def rewrite(
             source = _opened(opened, document)
             if mapping is not None and not paper:
                 source = _valid(opened, source, mapping, file_name(document))
-            parts = StreamingRewriter(program, most_held=most_held, as_declared=True).rewrite(
-                source, file_name(document)
-            )
-            write_to(out, _ended(parts))
+            prefixes = None if mapping is None else image_prefixes(mapping.target)
+            rewriter = StreamingRewriter(program, most_held=most_held, as_declared=True, prefixes=prefixes)
+            write_to(out, _ended(rewriter.rewrite(source, file_name(document))))
         elif mapping is not None:
             write_to(out, (text.encode() for text in exchanged(mapping, document)))
 

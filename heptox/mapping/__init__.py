@@ -12,6 +12,7 @@ from heptox.doors import later
 from heptox.mapping.correspondences import Correspondence as Correspondence
 from heptox.mapping.declarations import DeclaredSide as DeclaredSide, ReadSchema as ReadSchema, drawn_path as drawn_path
 from heptox.mapping.exchange import LARGE as LARGE, exchange as exchange
+from heptox.mapping.image_names import image_prefixes as image_prefixes
 from heptox.mapping.loading import (
     ArrowsText as ArrowsText,
     Examination as Examination,

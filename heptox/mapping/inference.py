@@ -17,8 +17,9 @@ from heptox.mapping.identity import declared_key, identity_arguments
 from heptox.mapping.members import TagCondition
 from heptox.mapping.model import Argument, Condition, HeadNode, OptionalPart, Rule, Surrogate
 from heptox.mapping.naming import variable_names
+from heptox.mapping.nil_values import NIL_HINT, NilFault, without_nil
 from heptox.mapping.optional import ordered_parts
-from heptox.mapping.paths import Leaf, component, is_sure, leaf_text, schema_order
+from heptox.mapping.paths import Leaf, component, is_sure, leaf_text, path_text, schema_order
 from heptox.mapping.referred_nodes import ReferredNodes, Referring
 from heptox.mapping.rule_bodies import Anchors, RuleBody, rule_bodies
 from heptox.mapping.rule_input import RuleInput
@@ -60,7 +61,25 @@ def infer_rules(
         rules.update(dict.fromkeys(inference.rules(chain, candidates, lines)))
     if not findings:
         inference.report_unused(found)
-    return tuple(rules)
+    unsaid: dict[Path, str] = {}
+
+    def note(_: Rule, fault: NilFault) -> None:
+        unsaid.update(dict.fromkeys(fault.leaves, fault.reason))
+
+    said = tuple(without_nil(rules, source.tree, note))
+    left = tuple(c for c in found if c.copied or c.source.absolute not in unsaid)
+    _report_nil(unsaid, found, source.tree, findings)
+    if mirrored and len(left) < len(found):
+        return infer_rules(replace(arrow_set, arrows=left), entities, sides, findings, mirrored=True)
+    return said
+
+
+def _report_nil(
+    unsaid: Mapping[Path, str], found: Sequence[Correspondence], tree: SchemaTree, findings: Findings
+) -> None:
+    for path, reason in unsaid.items():
+        arrow = next((c.arrow for c in found if c.source.absolute == path and c.arrow), None)
+        findings.add("HX4037", f"{path_text(tree, path)} is not taken: {reason}", arrow, NIL_HINT)
 
 
 def _inside_out(tree: SchemaTree, stops: Iterable[Path]) -> list[Path]:

@@ -9,7 +9,8 @@ from typing import Final
 
 from heptox.errors import near_names
 from heptox.pattern import NODE, TAG
-from heptox.schema import Path, SchemaTree
+from heptox.schema import TEXT, Path, SchemaTree
+from heptox.xml import XSI_NIL
 
 _MOST_CANDIDATES: Final = 5000
 _MOST_LISTED: Final = 12
@@ -79,8 +80,23 @@ def schema_order(tree: SchemaTree, path: Path) -> tuple[int, ...]:
 
 
 def is_sure(tree: SchemaTree, leaf: Leaf) -> bool:
-    """Whether a leaf is there wherever its stop node is, as a tag is."""
-    return leaf.path in ((TAG,), (NODE,)) or tree.required(leaf.absolute, below=leaf.stop)
+    """Whether a leaf has a value wherever its stop node is, as a tag has."""
+    if leaf.path in ((TAG,), (NODE,)):
+        return True
+    return tree.required(leaf.absolute, below=leaf.stop) and not may_be_nil(tree, leaf.absolute)
+
+
+def may_be_nil(tree: SchemaTree, path: Path) -> bool:
+    """Whether the value at a path is that of an element that may be nil."""
+    if path and (path[-1] in (TAG, NODE) or path[-1].startswith("@")):
+        return False
+    return nil_path(path) in tree
+
+
+def nil_path(path: Path) -> Path:
+    """The path of what says whether an element is nil, by the path of its value."""
+    element = path[:-1] if path[-1:] == (TEXT,) else path
+    return (*element, f"@{XSI_NIL}")
 
 
 def known_prefix(tree: SchemaTree, path: Path) -> Path:

@@ -12,6 +12,7 @@ from heptox.mapping.findings import Findings
 from heptox.mapping.identity import identity_terms, is_always_there
 from heptox.mapping.model import HeadNode, Rule
 from heptox.mapping.naming import function_name
+from heptox.mapping.nil_values import NIL_HINT, NilFault, without_nil
 from heptox.mapping.optional import Body
 from heptox.mapping.paths import path_text, schema_order
 from heptox.mapping.rule_conditions import ConditionReader
@@ -39,7 +40,13 @@ def read_rules(
         rules.setdefault(rule, text)
     _check_root_leaves(rules, source.tree, target.tree, findings)
     _check_overlaps(rules, target.tree, findings)
-    return tuple(rules)
+
+    def report(rule: Rule, fault: NilFault) -> None:
+        for path in fault.leaves:
+            message = f"{path_text(source.tree, path)} is not taken: {fault.reason}"
+            findings.add("HX4037", message, rules[rule], NIL_HINT)
+
+    return tuple(without_nil(rules, source.tree, report))
 
 
 @dataclass(slots=True)

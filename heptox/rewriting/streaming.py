@@ -25,6 +25,7 @@ from heptox.xml import (
     Piece,
     PieceReader,
     PieceTooLargeError,
+    Prefixes,
     Readable,
     XmlElement,
     write_between,
@@ -51,6 +52,7 @@ class StreamingRewriter:
     """Rewrites streams of XML by a program, as :class:`Rewriter` does documents.
 
     ``as_declared``: elements have the attributes, and these the values, that :func:`heptox.schema.conform` gives them.
+    Names in namespaces are written with ``prefixes``, if these are given, else with those of the document.
     Where a document does not come in the order that its schema says, :class:`Arrange` may leave it in its own.
 
     >>> from io import BytesIO
@@ -63,7 +65,13 @@ class StreamingRewriter:
     """
 
     def __init__(
-        self, program: Program, *, most_held: int = MOST_HELD, as_declared: bool = False, piece: int = PIECE
+        self,
+        program: Program,
+        *,
+        most_held: int = MOST_HELD,
+        as_declared: bool = False,
+        piece: int = PIECE,
+        prefixes: Prefixes | None = None,
     ) -> None:
         self.program = program
         self._as_declared = as_declared
@@ -72,6 +80,7 @@ class StreamingRewriter:
         self._outline = _outline(program.source.root, self._scopes.blocking)
         self._most_held = most_held
         self._piece = piece
+        self._prefixes = prefixes
         self._is_named = any(
             name.startswith(("{", "@{"))
             for operator in program.operators
@@ -86,7 +95,7 @@ class StreamingRewriter:
         the operator. What was given before is then the begin of a document, and no more.
         """
         reader = PieceReader(source, self._outline, file, size=self._piece)
-        begun, writer = _Begun(), _Writer(self._is_named)
+        begun, writer = _Begun(), _Writer(self._is_named, self._prefixes)
         try:
             for piece in reader.read(self._most_held):
                 text, begun = self._rewritten(piece, begun, writer)
@@ -148,14 +157,15 @@ class StreamingRewriter:
 class _Writer:
     """Writes the parts of one document; with namespaces, from where there are any on, or are ``named`` by operators."""
 
-    def __init__(self, named: bool) -> None:
-        self._named = NamedWriter() if named else None
+    def __init__(self, named: bool, prefixes: Prefixes | None) -> None:
+        self._prefixes = prefixes
+        self._named = NamedWriter(prefixes) if named else None
         self._open: list[str] = []
 
     def between(self, piece: Piece, first: XmlElement | None, last: XmlElement | None) -> bytes | None:
         """As :func:`~heptox.xml.write_between`."""
         if self._named is None and piece.named:
-            self._named = NamedWriter()
+            self._named = NamedWriter(self._prefixes)
             self._named.has_written(self._open)
         if self._named is not None:
             return self._named.between(piece.root, first, last)

@@ -44,6 +44,7 @@ from heptox.schema.inference import (
 )
 from heptox.schema.merging import (
     by_name as by_name,
+    of_parts as of_parts,
 )
 from heptox.schema.model import (
     Attribute as Attribute,

@@ -10,7 +10,7 @@ from typing import Final
 
 from heptox.schema.graph_text import is_graph_text
 from heptox.schema.model import Attribute, AttributeType, SameGraph, SchemaGraph
-from heptox.xml import Document, XmlElement
+from heptox.xml import XSI_NIL, Document, XmlElement
 
 _ATTRIBUTE_COST: Final = 128
 """Characters that an attribute counts besides its value."""
@@ -19,16 +19,17 @@ _ATTRIBUTE_COST: Final = 128
 def amended(graph: SchemaGraph) -> Mapping[str, tuple[Attribute, ...]]:
     """The attributes that a schema may add to elements, or give another value, by the names of the elements.
 
-    Only a DTD does: of an XSD, documents are taken as they are written, as XQuery takes them that imports no schema.
+    Only a DTD does: of an XSD, documents are taken as they are written, as XQuery takes them that imports no schema,
+    but for ``xsi:nil``, whose white space says nothing.
     """
     return _amended(SameGraph(graph))
 
 
 @lru_cache(maxsize=32)
 def _amended(same: SameGraph) -> Mapping[str, tuple[Attribute, ...]]:
-    if is_graph_text(same.graph.text or ""):
-        return {}
-    found = {one.name: tuple(filter(_is_amended, one.attributes)) for one in same.graph.elements.values()}
+    of_xsd = is_graph_text(same.graph.text or "")
+    chosen = (lambda attribute: attribute.name == XSI_NIL) if of_xsd else _is_amended
+    found = {one.name: tuple(filter(chosen, one.attributes)) for one in same.graph.elements.values()}
     return {name: attributes for name, attributes in found.items() if attributes}
 
 

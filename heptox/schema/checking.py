@@ -41,6 +41,7 @@ _LOCATIONS: Final = tuple(
     expanded_name(XSI_NAMESPACE, name) for name in ("schemaLocation", "noNamespaceSchemaLocation")
 )
 _CLARK: Final = re.compile(r"\{([^{}\s]*)\}([\w.\-*]+)")
+_NAMED: Final = re.compile(r"Element '([^']+)'")
 _SUBJECT: Final = re.compile(r"^Element '[^']*'(?:, attribute ('[^']*'))?: ")
 _LONGEST_MESSAGE: Final = 300
 
@@ -200,8 +201,11 @@ class _ByLibxml(_ByXsd):
         except etree.XMLSchemaValidateError:  # it has not decided, for want of memory
             raise MemoryError from None
         entries: Iterable[Any] = self._schema.error_log  # type: ignore[assignment]  # the stubs know no entries
+        lines = _Lines(document.root)
         for entry in entries:
-            yield _fault(document, _element_at(document.root, getattr(entry, "path", None)), entry.message, entry.line)
+            path = getattr(entry, "path", None)
+            element = _element_at(document.root, path) if path else lines.element(entry)
+            yield _fault(document, element, entry.message, entry.line)
 
 
 class _ByProcessor(_ByXsd):
@@ -219,9 +223,30 @@ class _ByProcessor(_ByXsd):
             yield _fault(document, error.elem, error.reason or error.message, error.sourceline)
 
 
-def _element_at(root: XmlElement, path: str | None) -> XmlElement | None:
-    if path is None:
-        return None
+class _Lines:
+    """The elements of which libxml2 speaks without a path, as it does of keys: by their names and lines."""
+
+    def __init__(self, root: XmlElement) -> None:
+        self._root = root
+        self._known: dict[tuple[str, int], dict[tuple[str, ...], XmlElement]] = {}
+
+    def element(self, entry: Any) -> XmlElement | None:
+        """That of one fault; ``None`` where several of its name on its line have different paths."""
+        if (subject := _NAMED.match(entry.message)) is None:
+            return None
+        if not self._known:
+            for element in self._root.iter(etree.Element):
+                self._known.setdefault((str(element.tag), line_of(element)), {}).setdefault(_tags(element), element)
+        found = self._known.get((subject[1], entry.line), {})
+        return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _tags(element: XmlElement) -> tuple[str, ...]:
+    """The names from the root to an element."""
+    return tuple(reversed([str(each.tag) for each in (element, *element.iterancestors())]))
+
+
+def _element_at(root: XmlElement, path: str) -> XmlElement | None:
     try:
         found: Any = root.getroottree().xpath(path, namespaces={key: uri for key, uri in root.nsmap.items() if key})
     except etree.XPathError:
@@ -235,8 +260,7 @@ def _fault(document: Document, element: XmlElement | None, message: str, line: i
     # libxml2 says first of which element it speaks, and so do the path and the line here
     message = _SUBJECT.sub(lambda found: f"attribute {found[1]}: " if found[1] else "", message)
     message = _CLARK.sub(lambda found: prefixes.written(found[0]), " ".join(message.split()))
-    names = [] if element is None else [element.tag, *(above.tag for above in element.iterancestors())]
-    path = "/" + prefixes.path(map(str, reversed(names)))
+    path = "/" + prefixes.path(() if element is None else _tags(element))
     at = line_of(element) if element is not None else line or 1
     text = f"{path}: {message[:_LONGEST_MESSAGE].rstrip('.')}"
     return Fault("HX2007", text, Position(at, 1, document.file))

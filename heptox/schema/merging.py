@@ -39,6 +39,28 @@ def _by_name(same: SameGraph) -> SchemaGraph:
     return replace(graph, root=root, elements=elements, keys=(), references=(), roots=roots)
 
 
+def of_parts(graph: SchemaGraph) -> SchemaGraph:
+    """The graph in which nothing is required: what is left of a valid document obeys it, whatever is left out.
+
+    >>> edge = Child("b", Cardinality.SOME)
+    >>> graph = SchemaGraph("a", {"a": Element("a", (edge,)), "b": Element("b")})
+    >>> str(of_parts(graph).elements["a"].children[0].cardinality)
+    '*'
+    """
+    elements = {
+        key: replace(
+            element,
+            children=tuple(
+                replace(child, cardinality=Cardinality.of(required=False, repeats=child.cardinality.repeats))
+                for child in element.children
+            ),
+            attributes=tuple(replace(attribute, cardinality=Cardinality.OPTIONAL) for attribute in element.attributes),
+        )
+        for key, element in graph.elements.items()
+    }
+    return replace(graph, elements=elements)
+
+
 def _merged(name: str, several: Sequence[Element]) -> Element:
     children = [{child.name: child.cardinality for child in element.children} for element in several]
     attributes = [{attribute.name: attribute for attribute in element.attributes} for element in several]

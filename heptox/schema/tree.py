@@ -6,7 +6,6 @@ stands for all its members, whose shared substructure hangs below it; the member
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -317,16 +316,6 @@ class SchemaTree:
         if stop not in self._own_leaves:
             self._own_leaves[stop] = tuple(leaf[len(stop) :] for leaf in _owned(self, stop))
         return self._own_leaves[stop]
-
-    def nearest_leaves(self, stop: Path) -> Iterator[Path]:
-        """As :meth:`own_leaves`, those that stand nearest first; a large schema has a stop node with very many."""
-        waiting = deque([stop])
-        while waiting:
-            path = waiting.popleft()
-            if self.is_leaf(path) or self.is_whole(path):
-                yield path[len(stop) :]
-            elif not self.is_cyclic(path):
-                waiting.extend(child for child in self.children(path) if not self.is_stop(child))
 
     def child_stops(self, stop: Path) -> tuple[Path, ...]:
         """The next stop nodes below a stop node, in schema order."""

@@ -12,25 +12,13 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from threading import Lock
 from typing import Any, Final
 
-import pyarrow as pa
-from cachetools import LRUCache
-
-from heptox.store.connection import Cursor, rows_of
 from heptox.store.written_names import DECLARES, Declaring, WrittenNames
 from heptox.xml import XmlReader, value_prefixes
 
 WHOLE: Final = -1
 """The place of what is true of a whole document."""
-ASIDES: Final = (
-    "doc INTEGER NOT NULL, turn BIGINT NOT NULL, place BIGINT NOT NULL, data VARCHAR NOT NULL, leaf VARCHAR NOT NULL"
-)
-"""The columns of their table."""
-_TYPES: Final = (pa.int32(), pa.int64(), pa.int64(), pa.large_string(), pa.large_string())
-_DOCUMENTS: Final = 64
-"""Of how many documents what they have is kept at hand."""
 _NAME: Final = re.compile(rb"<([^\s/<>]+)")
 
 
@@ -203,35 +191,6 @@ class Asides:
 def instance_aside(names: Sequence[str]) -> Aside:
     """That elements with these names have attributes which no relation has, in a document whose text has them."""
     return Aside(WHOLE, json.dumps({"instance": names}))
-
-
-class AsidesReader:
-    """Reads what documents have besides their texts, which never changes. Threads may share it."""
-
-    def __init__(self, names: WrittenNames) -> None:
-        self._names = names
-        self._lock = Lock()
-        self._found: LRUCache[int, Asides] = LRUCache(_DOCUMENTS)
-
-    def read(self, cursor: Cursor, doc: int) -> Asides:
-        """What a document has, which the cursor sees."""
-        with self._lock:
-            found = self._found.get(doc)
-        if found is None:
-            rows = rows_of(cursor, "SELECT place, data, leaf FROM asides WHERE doc = ? ORDER BY turn", [doc])
-            found = Asides((Aside(*row) for row in rows), self._names)
-            with self._lock:
-                self._found[doc] = found
-        return found
-
-
-def keep_asides(cursor: Cursor, doc: int, asides: Sequence[Aside]) -> None:
-    """Insert what a document has besides its text."""
-    if not asides:
-        return
-    rows = [(doc, turn, aside.place, aside.data, aside.leaf) for turn, aside in enumerate(asides)]
-    columns = [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), _TYPES, strict=True)]
-    cursor.from_arrow(pa.Table.from_arrays(columns, ["doc", "turn", "place", "data", "leaf"])).insert_into("asides")
 
 
 def _parts(data: bytes, asides: Sequence[Aside], node: int) -> Iterator[tuple[str, str, dict[str, str]]]:

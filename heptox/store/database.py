@@ -30,7 +30,8 @@ import pyarrow as pa
 from heptox.errors import Fault, Position, StoreError
 from heptox.garbage import uncollected
 from heptox.schema import EdgeValidator, SchemaGraph, parse_schema
-from heptox.store.asides import ASIDES, AsidesReader, instance_aside, keep_asides
+from heptox.store.aside_table import ASIDES, AsidesReader, keep_asides
+from heptox.store.asides import instance_aside
 from heptox.store.canonical import CanonicalReader, Form
 from heptox.store.chunks import ChunkReader
 from heptox.store.connection import Cursor, connected, database_faults, disconnect, readable, rows_of

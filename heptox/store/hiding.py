@@ -1,12 +1,14 @@
 """What of a schema is hidden from an asker: documents without it, and which queries it matters to.
 
 A **hidden path** names an element or an attribute (last, as ``@name``) of a schema: ``/a/b`` from the root, ``a/b`` or
-``//a/b`` wherever a path of the schema ends so. Along a path only the longest end of it matters that begins a hidden
-path (Aho and Corasick, *Efficient string matching*, 1975); so a recursive schema has finitely many places too.
+``//a/b`` wherever a path of the schema ends so. Names have the prefixes of the schema, or are ``Q{urn:a}b``. Along a
+path only the longest end of it matters that begins a hidden path (Aho and Corasick, *Efficient string matching*, 1975);
+so a recursive schema has finitely many places too.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -15,10 +17,10 @@ from typing import IO, Final, NoReturn, TypeAlias
 from heptox.checks import Check, no_check
 from heptox.errors import InputError, near_names
 from heptox.grammar import syntax
-from heptox.schema import Attribute, Cardinality, Element, SchemaGraph, by_name
+from heptox.schema import Attribute, Element, SchemaGraph, by_name, of_parts
 from heptox.store.text import escaped_attribute, escaped_text
 from heptox.store.written_names import WrittenNames
-from heptox.xml import Readable, XmlReader, beside_content
+from heptox.xml import Readable, XmlReader, beside_content, expanded_name
 
 _Names: TypeAlias = tuple[str, ...]
 
@@ -27,6 +29,8 @@ _DOCUMENT: Final = ""
 _TEXT: Final = "text()"
 _NOT_HIDDEN: Final = frozenset[str]()
 _WHITE_SPACE: Final = " \t\r\n"
+_SLASH: Final = re.compile(r"/(?![^{}]*\})")
+"""A slash between names, none in a namespace."""
 
 
 # -- paths -------------------------------------------------------------------------------------------------------
@@ -49,9 +53,10 @@ def hidden_path_fault(text: str, graph: SchemaGraph) -> tuple[str, str] | None:
     >>> hidden_path_fault("b/@key", graph), hidden_path_fault("b/@kay", graph)
     (None, ("'b/@kay' is no path of the schema", 'such as b/@key'))
     """
-    graph = WrittenNames.of(graph).graph(by_name(graph))
-    names = _names(text)
-    near = _near(text, graph)
+    written = WrittenNames.of(graph)
+    graph = written.graph(by_name(graph))
+    names = _names(text, written)
+    near = _near(names, graph)
     if not all(names[1:]) or not names[-1] or any(name.startswith("@") for name in names[:-1]):
         return f"{text!r} is no path", f"names with / between them, an attribute last, such as {near}"
     if not _is_path(names, graph):
@@ -61,9 +66,18 @@ def hidden_path_fault(text: str, graph: SchemaGraph) -> tuple[str, str] | None:
     return None
 
 
-def _names(text: str) -> _Names:
+def _names(text: str, written: WrittenNames) -> _Names:
     """The names of a hidden path; one from the root begins with :data:`_DOCUMENT`."""
-    return tuple(name.strip() for name in hidden_path(text).split("/"))
+    return tuple(_name(step.strip(), written) for step in _SLASH.split(hidden_path(text)))
+
+
+def _name(step: str, written: WrittenNames) -> str:
+    sign, opens, rest = step.partition("Q{")
+    namespace, closes, local = rest.rpartition("}")
+    if not opens or not closes or sign not in ("", "@"):
+        return step
+    name = expanded_name(namespace.strip(), local)
+    return f"@{written.attribute(name)}" if sign else written.name(name)
 
 
 def _is_path(names: _Names, graph: SchemaGraph) -> bool:
@@ -103,8 +117,7 @@ def _reached(graph: SchemaGraph) -> dict[str, None]:
     return found
 
 
-def _near(text: str, graph: SchemaGraph) -> str:
-    names = _names(text)
+def _near(names: _Names, graph: SchemaGraph) -> str:
     edges = [f"{name}/{below}" for name in _reached(graph) for below in _below(graph.elements[name])]
     known = {edge.rpartition("/")[2]: None for edge in edges}
     if len(names) > 1 and (close := near_names("/".join(names[-2:]), edges, 3, 0.5)):
@@ -137,8 +150,8 @@ class _Tag:
 class _Ways:
     """What of the way to a place matters for some hidden paths, and which of them it is at the end of."""
 
-    def __init__(self, paths: Iterable[str]) -> None:
-        self._hidden: Mapping[_Names, str] = {_names(path): path for path in paths}
+    def __init__(self, paths: Iterable[str], written: WrittenNames) -> None:
+        self._hidden: Mapping[_Names, str] = {_names(path, written): path for path in paths}
         self._begun = frozenset(names[:length] for names in self._hidden for length in range(len(names))) | {()}
         self._steps: dict[tuple[_SchemaPosition, str], _SchemaPosition] = {}
         self.document = _SchemaPosition(_DOCUMENT, self._way((_DOCUMENT,)))
@@ -165,8 +178,8 @@ class _Ways:
 class Hiding:
     """A schema of which some paths, at least one, are hidden.
 
-    ``graph`` is the schema as it is seen: attributes that may be hidden have no defaults, which would bring them back.
-    Raises ``ValueError`` for a path that :func:`hidden_path_fault` reports.
+    ``graph`` is the schema as it is seen: nothing is required, and attributes that may be hidden have no defaults,
+    which would bring them back. Raises ``ValueError`` for a path that :func:`hidden_path_fault` reports.
     """
 
     def __init__(self, graph: SchemaGraph, paths: Iterable[str]) -> None:
@@ -176,17 +189,18 @@ class Hiding:
                 raise ValueError(fault[0])
         self.names = WrittenNames.of(graph)
         self._whole = self.names.graph(by_name(graph))
-        self._ways = _Ways(self.paths)
+        self._ways = _Ways(self.paths, self.names)
         self._tags: dict[tuple[_SchemaPosition, str], _Tag | None] = {}
         self._inside: dict[_SchemaPosition, frozenset[_SchemaPosition]] = {}
         self.document = self._ways.document
-        self.graph = replace(graph, elements={name: self._seen(element) for name, element in graph.elements.items()})
+        seen = {name: self._seen(element) for name, element in graph.elements.items()}
+        self.graph = of_parts(replace(graph, elements=seen))
 
     def _seen(self, element: Element) -> Element:
         return replace(
             element,
             attributes=tuple(
-                replace(attribute, cardinality=Cardinality.OPTIONAL, default=None, fixed=False)
+                replace(attribute, default=None, fixed=False)
                 if self._ways.may_hide(self.names.name(element.name), self.names.attribute(attribute.name))
                 else attribute
                 for attribute in element.attributes

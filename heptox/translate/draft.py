@@ -9,7 +9,7 @@ from heptox.checks import Check
 from heptox.grammar import Expression
 from heptox.mapping import Mapping
 from heptox.pattern import Member, NormalForms, Query
-from heptox.translate.knowledge import asks_for_numbers, source_constraints, with_wholes
+from heptox.translate.knowledge import answered_in_parts, asks_for_numbers, source_constraints, with_wholes
 from heptox.translate.model import Direction, Loss, Origin
 
 
@@ -32,9 +32,14 @@ class Draft:
     losses: tuple[Loss, ...] = ()
 
     @classmethod
-    def of(cls, mapping: Mapping, expression: Expression, to: Direction, check: Check) -> Draft:
-        """The draft of a query that nothing has been done with; raises as :func:`~heptox.translate.with_wholes`."""
+    def of(cls, mapping: Mapping, expression: Expression, to: Direction, check: Check, *, in_parts: bool) -> Draft:
+        """The draft of a query that nothing has been done with; raises as :func:`~heptox.translate.with_wholes`.
+
+        ``in_parts`` is whether the documents that answer may be parts of valid ones.
+        """
         mapping = with_wholes(to.answered_by(mapping))
+        if in_parts:
+            mapping = answered_in_parts(mapping)
         forms = NormalForms(source_constraints(mapping), check)
         return cls(expression, mapping, to, check, forms, asks_for_numbers(expression), {})
 

@@ -22,7 +22,7 @@ from heptox.pattern import (
     Variable,
     surely_contained,
 )
-from heptox.schema import Path, SchemaTree
+from heptox.schema import Path, SchemaTree, of_parts
 from heptox.translate.copies import ROOT, Needs, all_modes, copy_rule
 from heptox.translate.surrogates import is_argument, is_own_argument, with_argument_leaves
 
@@ -65,6 +65,26 @@ def with_wholes(mapping: Mapping) -> Mapping:
         source=_taking_whole(mapping.source, sources, used),
         target=_taking_whole(mapping.target, {target for target, _ in copied}, filled),
     )
+
+
+@_remembered
+def answered_in_parts(mapping: Mapping) -> Mapping:
+    """The mapping without what validity says must be there in the documents of its source, of which parts may be
+    hidden. A node is not made without the key that identifies it, which its rules need not say of one that is required.
+    """
+    tree = mapping.source
+    return replace(
+        mapping,
+        along=tuple(map(_with_keys, mapping.rules)),
+        source=SchemaTree(of_parts(tree.graph), tree.boxes, tree.whole, tree.entered),
+        source_references=tuple(replace(reference, inferred=False) for reference in mapping.source_references),
+    )
+
+
+def _with_keys(rule: Rule) -> Rule:
+    keys = (head.term(head.key) for head in rule.head if head.key is not None)
+    there = (Presence(key) for key in keys if key is not None)
+    return replace(rule, conditions=tuple(dict.fromkeys((*rule.conditions, *there))))
 
 
 def _taking_whole(tree: SchemaTree, copied: set[Path], used: set[Path]) -> SchemaTree:

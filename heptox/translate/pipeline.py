@@ -28,6 +28,8 @@ def translate(
     to: Direction | str,
     check: Check = no_check,
     prefixes: Prefixes = NO_PREFIXES,
+    *,
+    in_parts: bool = False,
 ) -> Translation:
     """A query in the words of the other side of a mapping, right by Definition 1 (``semantics.md`` sections 6 to 8).
 
@@ -36,12 +38,14 @@ def translate(
     step is kept for explanation. ``check`` is called again and again meanwhile, and may raise an error of its own to
     stop the translation, which is given up after a second of work anyhow. The text of the translation has the
     ``prefixes`` of the query's own, then those of the schema that answers, then those of the asker's.
+    The documents that answer are valid ones; with ``in_parts``, what is left of such where something of them is hidden:
+    what the schema requires may be absent then.
 
     Raises :class:`heptox.errors.GrammarError` for queries outside the fragment, :class:`heptox.errors.TranslationError`
     (HX5...) for what is not translated exactly yet, :class:`heptox.errors.MappingError` (HX4024) where the mapping
     serves the other direction only.
     """
-    draft = Draft.of(mapping, expression, Direction(to), in_time(check))
+    draft = Draft.of(mapping, expression, Direction(to), in_time(check), in_parts=in_parts)
     asked, written = as_asked(draft.mapping, draft.numbers), as_answered(draft.mapping, draft.numbers)
     asking, answering = draft.mapping.target, draft.mapping.source
     first, table = (

@@ -5,7 +5,7 @@ No mapping has to bring everything back; what does not come back, and which line
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -311,7 +311,7 @@ def ends_for(examined: Examination, law: Law, leaf: Path) -> Iterator[tuple[Path
     free = [
         (*there, *own)
         for there in stops
-        for own in islice(mapping.target.nearest_leaves(there), MOST_COMPARED)
+        for own in islice(_nearest_leaves(mapping.target, there), MOST_COMPARED)
         if (*there, *own) not in taken and own
     ]
     for end in sorted(free, key=lambda end: -likeness(leaf, end)):
@@ -320,6 +320,17 @@ def ends_for(examined: Examination, law: Law, leaf: Path) -> Iterator[tuple[Path
 
 MOST_COMPARED: Final = 500
 """How many leaves of a stop node are compared with another by their names: those that stand nearest to it."""
+
+
+def _nearest_leaves(tree: SchemaTree, stop: Path) -> Iterator[Path]:
+    """The leaves that a stop node owns, relative to it, those that stand nearest first; it may have very many."""
+    waiting = deque([stop])
+    while waiting:
+        path = waiting.popleft()
+        if tree.is_leaf(path) or tree.is_whole(path):
+            yield path[len(stop) :]
+        elif not tree.is_cyclic(path):
+            waiting.extend(child for child in tree.children(path) if not tree.is_stop(child))
 
 
 def likeness(one: Path, other: Path) -> float:

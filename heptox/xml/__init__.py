@@ -21,6 +21,7 @@ from heptox.xml.namespaces import (
     NO_PREFIXES as NO_PREFIXES,
     XML_NAMESPACE as XML_NAMESPACE,
     XSI_NAMESPACE as XSI_NAMESPACE,
+    XSI_NIL as XSI_NIL,
     Prefixes as Prefixes,
     UnboundPrefixError as UnboundPrefixError,
     bound_prefix as bound_prefix,
@@ -38,6 +39,7 @@ from heptox.xml.namespaces import (
 if TYPE_CHECKING:
     from heptox.xml.beside import (
         beside_content as beside_content,
+        is_element as is_element,
     )
     from heptox.xml.comparing import (
         comparable_text as comparable_text,

@@ -47,3 +47,24 @@ def beside_content(data: bytes) -> str | None:
     except (expat.ExpatError, LookupError, ValueError) as error:
         return f"line {parser.CurrentLineNumber}: what is not well-formed: {error}"
     return None
+
+
+def is_element(text: str) -> bool:
+    """Whether a text is one element, with well-formed names in namespaces that it declares, and nothing beside it.
+
+    >>> is_element("<p:a xmlns:p='urn:p'>1</p:a>")
+    True
+    >>> [is_element(text) for text in ("<p:a/>", "<a/><b/>", "<!DOCTYPE a><a/>", "<a/><!-- -->", "a")]
+    [False, False, False, False, False]
+    """
+    if text[:1] != "<" or text[1:2] in ("!", "?") or not text.endswith(">") or text.endswith(("-->", "?>")):
+        return False
+    try:
+        expat.ParserCreate(None, _SEPARATOR, None).Parse(text, True)  # no table of names is kept
+    except (expat.ExpatError, ValueError):
+        return False
+    return True
+
+
+_SEPARATOR: Final = "\f"
+"""What no name and no namespace has in it."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from lxml import etree
 
-from heptox.xml.namespaces import XML_NAMESPACE, bound_prefix, split_name
+from heptox.xml.namespaces import XML_NAMESPACE, Prefixes, bound_prefix, split_name
 from heptox.xml.trees import XmlElement, tags_of
 from heptox.xml.writing import declarations, escaped_text, escaped_value
 
@@ -18,7 +19,8 @@ class NamedWriter:
     """Writes trees of the parts of one document, one after the other, as one text.
 
     An element is in the namespace that it has in its tree, wherever it has come from, and keeps its prefix, and what it
-    declares, as far as that can be.
+    declares, as far as that can be. With ``prefixes`` the first element declares these, and they are used instead; of
+    what an element declares itself, only that is kept then on which a text or a value of it may depend.
 
     >>> from heptox.xml import parse_document
     >>> root = parse_document("<a xmlns='urn:a'><b/></a>").root
@@ -27,7 +29,8 @@ class NamedWriter:
     b'<a xmlns="urn:a"><b xmlns=""></b></a>'
     """
 
-    def __init__(self) -> None:
+    def __init__(self, prefixes: Prefixes | None = None) -> None:
+        self._prefixes = prefixes
         self._open: list[tuple[str, Mapping[str, str]]] = []
 
     def has_written(self, names: list[str]) -> None:
@@ -75,16 +78,31 @@ class NamedWriter:
         scope = dict(around)
         namespace, local = split_name(str(element.tag))
         declared = {prefix or "": uri for prefix, uri in element.nsmap.items()}
+        wanted = element.prefix or ""
+        if self._prefixes is not None:
+            wanted = ""
+            declared = {prefix: declared[prefix] for prefix in _leading_prefixes(element) if prefix in declared}
+            if not self._open:
+                scope.update(self._prefixes.bound)
         if not namespace:
             declared[""] = ""
         scope.update(declared)
-        name = _written(str(element.tag), element.prefix or "", scope) if namespace else local
+        name = _written(str(element.tag), wanted, scope) if namespace else local
         attributes = "".join(
             f' {_written(str(one), None, scope)}="{escaped_value(str(value))}"' for one, value in element.items()
         )
         new = {one: uri for one, uri in scope.items() if around.get(one) != uri}
         self._open.append((name, scope if new else around))
         return f"<{name}{declarations(new.items())}{attributes}>"
+
+
+def _leading_prefixes(element: XmlElement) -> Iterator[str]:
+    """What may be prefixes of names in the text and the values of an element."""
+    for value in (element.text or "", *(child.tail or "" for child in element), *map(str, element.attrib.values())):
+        yield from _PREFIX.findall(value)
+
+
+_PREFIX: Final = re.compile(r"([^\s:]+):[^\s:]")
 
 
 def _written(name: str, wanted: str | None, scope: dict[str, str]) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 
 XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
 XSI_NAMESPACE: Final = "http://www.w3.org/2001/XMLSchema-instance"
+XSI_NIL: Final = f"{{{XSI_NAMESPACE}}}nil"
 
 MOST_NAMESPACE: Final = 4000
 """Characters of a namespace at most: each name in it is as long."""

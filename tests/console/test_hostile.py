@@ -288,20 +288,24 @@ def test_whatever_is_watched_is_text(page: Page, width: int) -> None:
 
 def examined(text: str) -> dict[str, Any]:
     """What a peer would say of a mapping if all its names and values were hostile."""
-    children = [{"name": name, "cardinality": "*"} for name in HOSTILE]
+    children = [{"name": name, "type": "", "cardinality": "*"} for name in HOSTILE]
+    typed = {"type": "", "open": False, "value_type": text, "values": HOSTILE, "documentation": text}
+    prefixes = {"": text, text: text}
     side = {
-        "file": "a.dtd", "root": text, "boxes": [{"name": text, "parent": [], "members": HOSTILE, "line": 1}],
+        "file": "a.dtd", "root": text, "prefixes": prefixes,
+        "boxes": [{"name": text, "parent": [], "members": HOSTILE, "line": 1}],
         "keys": [[text]], "references": [{"source": [name], "target": [text], "inferred": False} for name in HOSTILE],
     }  # fmt: skip
     values = [{"name": one, "value": one, "arrows": [1]} for one in HOSTILE]
     inner = [{"tag": one, "arrows": [1], "attributes": values, "content": values} for one in HOSTILE]
     element = {"tag": text, "arrows": [], "attributes": values, "content": inner}
     schema = {
-        "file": "a.dtd", "root": text, "roots": [text], "text": text,
+        "file": "a.dtd", "root": text, "roots": [text], "type": text, "text": text, "prefixes": prefixes,
         "elements": [
-            {"name": text, "text": True, "children": [] if text in HOSTILE[1:] else children, "attributes": [
-                {"name": one, "type": one, "cardinality": "1", "default": one, "values": HOSTILE} for one in HOSTILE]},
-            *({"name": one, "text": True, "children": [], "attributes": []} for one in HOSTILE if one != text),
+            {"name": text, "text": True, "children": [] if text in HOSTILE[1:] else children, **typed, "attributes": [
+                {**typed, "name": one, "type": one, "cardinality": "1", "default": one, "fixed": False}
+                for one in HOSTILE]},
+            *({"name": one, "text": True, "children": [], "attributes": [], **typed} for one in HOSTILE if one != text),
         ],
     }  # fmt: skip
     arrows = [{"line": 1, "source": [one], "target": [one], "copies": False, "sound": False} for one in HOSTILE]

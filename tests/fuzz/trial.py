@@ -8,12 +8,16 @@ back.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from random import Random
 from traceback import format_exc
 from typing import Final, Literal
 
 from heptox.mapping import exchange
+from heptox.schema import Element, SchemaGraph
+from heptox.store import Hiding, hidden_path_fault
 from heptox.translate import Direction
 from heptox.xml import parse_document, write_document
 from tests.fuzz.matched import judge_matching
@@ -86,7 +90,14 @@ class Size:
 def trial(number: int, size: Size) -> Outcome:
     """What came of trial ``number``; equal numbers and sizes are equal trials."""
     random, outcome = Random(number), Outcome()
-    kinds = {1: _judge_xsd, 3: _judge_scenario, 5: _judge_round_trip, 6: _judge_scenario, 9: _judge_path}
+    kinds = {
+        1: _judge_xsd,
+        3: _judge_scenario,
+        5: _judge_round_trip,
+        6: _judge_scenario,
+        8: _judge_parts,
+        9: _judge_path,
+    }
     try:
         if size.of == "store":
             (judge_xsd_store if number % 10 in OF_XSDS else judge_store)(random, size.queries, size.documents, outcome)
@@ -137,6 +148,43 @@ def _judge_problem(random: Random, size: Size, outcome: Outcome) -> None:
 
 def _judge_xsd(random: Random, size: Size, outcome: Outcome) -> None:
     judge_xsd_problem(random, size.queries, size.documents, outcome)
+
+
+def _judge_parts(random: Random, size: Size, outcome: Outcome) -> None:
+    """Peers answer from what they do not hide: whatever that is, nothing of it is made up."""
+    given = random_problem(random)
+    for to in Direction:
+        graph = (given.mapping.source if to is Direction.SOURCE else given.mapping.target).graph
+        edges = (edge for element in graph.elements.values() for edge in _edges(element))
+        parts = [edge for edge in edges if hidden_path_fault(edge, graph) is None]
+        documents = []
+        for text in random_documents(random, given, size.documents, side=to):
+            left = BytesIO()
+            Hiding(graph, random.sample(parts, random.randint(1, min(3, len(parts))))).prune(
+                BytesIO(text.encode()), left
+            )
+            documents.append(left.getvalue().decode())
+        made = (given.mapping.target if to is Direction.SOURCE else given.mapping.source).graph
+        instances = [pair for pair in pairs(given.mapping, documents, to) if not _has_leaves_without_value(pair, made)]
+        maker = QueryMaker.asking(random, given, to)
+        for _ in range(size.queries):
+            check(given, maker.query(), to, instances, outcome, in_parts=True)
+
+
+def _has_leaves_without_value(pair: Pair, graph: SchemaGraph) -> bool:
+    """Whether the image has a leaf that stands for a node whose value is hidden: exchange relies on what a schema
+    requires, and answers have nothing of it."""
+    elements = graph.elements
+    return any(
+        str(one.tag) in elements and elements[str(one.tag)].text_only and not one.text
+        for one in parse_document(pair.image).root.iter("*")
+    )
+
+
+def _edges(element: Element) -> Iterator[str]:
+    """The edges below an element type, as hidden paths."""
+    yield from (f"{element.name}/{child.name}" for child in element.children)
+    yield from (f"{element.name}/@{attribute.name}" for attribute in element.attributes)
 
 
 def _named(given: Problem, outcome: Outcome) -> Namespaced | None:

@@ -238,12 +238,12 @@ class Translator:
         self.gate.set()
         self._lock = Lock()
 
-    def __call__(self, mapping: Any, expression: Any, direction: Any, check: Any) -> Any:
+    def __call__(self, mapping: Any, expression: Any, direction: Any, check: Any, *, in_parts: bool) -> Any:
         with self._lock:
             self.begun.append(mapping)
         while not self.gate.wait(0.01):
             check()
-        return self.real(mapping, expression, direction, check)
+        return self.real(mapping, expression, direction, check, in_parts=in_parts)
 
     real = staticmethod(translate)
 

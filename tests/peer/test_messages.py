@@ -13,14 +13,14 @@ from heptox.codec import MESSAGE_LIMIT, VALUES_LIMIT
 from heptox.errors import PeerError
 from heptox.peer import Acknowledge, Answers, Cancel, End, Error, Hop, HopPath, Message, Query, ReceiptLine, Status
 from heptox.peer.wire.frames import FRAME_LIMIT, frames_of
-from heptox.peer.wire.messages import body_key, decode, encode, is_item
+from heptox.peer.wire.messages import body_key, decode, encode, is_item, is_written_item
 from heptox.printable import is_printable, printable
 from tests.support.framing import Decoder, frames
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 sentences = texts.map(printable)
 lines_of_text = texts.map(lambda text: printable(text, lines=True))
-items = st.text(st.characters(exclude_categories=["Cs"]).filter(is_item), max_size=20)
+items = st.text(st.characters(exclude_categories=["Cs"]).filter(is_item), max_size=20).filter(is_written_item)
 identifiers = st.text("abcXYZ019-", min_size=1, max_size=12)
 numbers = st.integers(0, 2**53)
 hops = st.builds(Hop, identifiers, sentences)
@@ -199,12 +199,26 @@ def line_of(line: ReceiptLine) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("item", ["\x00", "a\x1b[2J", "\x08", "\ufffe", "\uffff"])
-def test_an_item_of_no_xml_characters_is_malformed(item: str) -> None:
+@pytest.mark.parametrize(
+    "item",
+    [
+        "\x00", "a\x1b[2J", "\x08", "\ufffe", "\uffff",
+        "<p:a/>", "<a xmlns:xml='urn:s'/>", "<a xmlns:p='u' xmlns:q='u' p:x='1' q:x='2'/>", "<{urn:s}a/>", "</a>",
+        "<a>", "<a/><b/>", "<!DOCTYPE a [<!ENTITY e 'e'>]><a>&e;</a>", "<?xml version='1.0'?><a/>", "<a/><!-- -->",
+        "1<a/>",
+    ],
+)  # fmt: skip
+def test_an_item_of_no_xml_is_malformed(item: str) -> None:
     with pytest.raises(PeerError) as error:
         decode(encode(Answers("q", (Hop("A", "a"),), ("<a/>", item))))
     assert codes(error) == ["HX7002"]
-    whole = Answers("q", (Hop("A", "a"),), ("\t\n\r\x85\x9b\u202e\U0001f600",))
+    given = (
+        "\t\n\r\x85\x9b\u202e\U0001f600",
+        '"<p:a>"',
+        "a &lt; b",
+        "<a xmlns='b c' xml:lang='x'><b xmlns=''>&#9;</b></a>",
+    )
+    whole = Answers("q", (Hop("A", "a"),), given)
     assert decode(encode(whole)) == whole
 
 

@@ -12,9 +12,10 @@ import pytest
 from lxml import etree
 
 from heptox.errors import DisseminationError
+from heptox.mapping import image_prefixes
 from heptox.rewriting import Operator, Program, Rewriter, StreamingRewriter
-from heptox.schema import TEXT, SchemaTree, random_document
-from heptox.xml import Outline, PieceReader, parse_document, write_element
+from heptox.schema import TEXT, SchemaTree, parse_dtd, random_document
+from heptox.xml import Outline, PieceReader, Prefixes, parse_document, write_element
 from tests.support.namespaces import Namespacing, declared_anyhow, meaning
 from tests.support.rewriting.checking import Trickle, damaged
 from tests.support.rewriting.making import ALL, PASSED_ON, random_program, random_schema
@@ -54,9 +55,9 @@ def rewritten(program: Program, text: str) -> etree._Element | None:
         return None
 
 
-def streamed(program: Program, source: Trickle, piece: int) -> bytes | None:
+def streamed(program: Program, source: Trickle, piece: int, prefixes: Prefixes | None) -> bytes | None:
     try:
-        return b"".join(StreamingRewriter(program, piece=piece).rewrite(source))
+        return b"".join(StreamingRewriter(program, piece=piece, prefixes=prefixes).rewrite(source))
     except DisseminationError:
         return None
 
@@ -81,7 +82,8 @@ def check(seed: int) -> Counter[str]:
         wanted = None if expected is None else meaning(write_element(named_tree(expected, naming)))
         told = declared_anyhow(named_tree(parse_document(text).root, naming), random)
         before = f"<!--{'x' * 1024}-->" + random.choice(("", "", '<!DOCTYPE x [<!ENTITY more "more">]>'))
-        found = streamed(named, Trickle(random, (before + told).encode()), random.choice((1, 5, 40, 300)))
+        trickle, piece = Trickle(random, (before + told).encode()), random.choice((1, 5, 40, 300))
+        found = streamed(named, trickle, piece, random.choice((None, image_prefixes(source))))
         counts["cases"] += 1
         counts["rewritten"] += found is not None
         if fits or found is not None:
@@ -127,6 +129,16 @@ def test_what_is_in_no_namespace_is_written_so_wherever_it_comes() -> None:
     program = Program(SchemaTree(graph), (Rename(("{u}a",), "a"),))
     text = b"<r xmlns='u'><a/><a xmlns:p='q' p:x='1'><p:b/></a></r>"
     found = b"".join(StreamingRewriter(program).rewrite(BytesIO(text)))
-    assert meaning(found.decode()) == meaning(
-        '<r xmlns="u"><a xmlns=""/><a xmlns="" xmlns:p="q" p:x="1"><p:b/></a></r>'
+    wanted = '<r xmlns="u"><a xmlns=""/><a xmlns="" xmlns:p="q" p:x="1"><p:b/></a></r>'
+    assert meaning(found.decode()) == meaning(wanted)
+
+
+def test_names_have_the_prefixes_that_are_given_and_values_those_of_their_own() -> None:
+    program = Program(
+        SchemaTree(parse_dtd("<!ELEMENT p:r (p:a*)><!ATTLIST p:r xmlns:p CDATA #FIXED 'u'><!ELEMENT p:a ANY>")), ()
+    )
+    text = b"<r xmlns='u' xmlns:n='u' xmlns:x='v'><a/><n:a t='x:y'>see x:z</n:a><a xmlns='' t='n:y'/></r>"
+    found = b"".join(StreamingRewriter(program, prefixes=Prefixes.of({"p": "u"})).rewrite(BytesIO(text)))
+    assert found.decode() == (
+        '<p:r xmlns:p="u"><p:a></p:a><p:a xmlns:x="v" t="x:y">see x:z</p:a><a xmlns:n="u" t="n:y"></a></p:r>'
     )

@@ -122,3 +122,18 @@ def test_invoices_and_records_are_valid(schema: str, documents: str, count: int)
     checker = document_checker(DATA / schema)
     found = [checker.check(path) for path in sorted(DATA.glob(documents))]
     assert len(found) == count and all(one.is_valid for one in found)
+
+
+def test_a_fault_of_a_reference_has_the_path_of_its_element(tmp_path: Path) -> None:
+    schema = tmp_path / "r.xsd"
+    schema.write_text(
+        """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="r"><xs:complexType><xs:sequence>
+             <xs:element name="b" maxOccurs="2"><xs:complexType><xs:attribute name="k"/></xs:complexType></xs:element>
+             <xs:element name="c"><xs:complexType><xs:attribute name="of"/></xs:complexType></xs:element>
+           </xs:sequence></xs:complexType>
+             <xs:key name="key"><xs:selector xpath="b"/><xs:field xpath="@k"/></xs:key>
+             <xs:keyref name="ref" refer="key"><xs:selector xpath="c"/><xs:field xpath="@of"/></xs:keyref>
+           </xs:element></xs:schema>"""
+    )
+    (fault,) = checked(schema, "<r><b k='1'/>\n<c of='2'/></r>")
+    assert fault.startswith("2:1: HX2007 /r/c: ")

@@ -49,11 +49,13 @@ def patience() -> Callable[[], None]:
     return check
 
 
-def translated(given: Problem, query: Expression, to: Direction, outcome: Outcome) -> Translation | None:
+def translated(
+    given: Problem, query: Expression, to: Direction, outcome: Outcome, *, in_parts: bool = False
+) -> Translation | None:
     """The translation, ``None`` where there is none to judge; what is printed must be read again."""
     outcome.counts["asked"] += 1
     try:
-        translation = translate(given.mapping, query, to, patience())
+        translation = translate(given.mapping, query, to, patience(), in_parts=in_parts)
     except HeptoxError:
         outcome.counts["refused"] += 1
         return None
@@ -104,10 +106,15 @@ def answered_of(query: str, document: str) -> frozenset[str]:
     return frozenset(evaluate(parse_query(query), [parse_document(document)])) if answer is None else answer
 
 
-def check(given: Problem, query: str, to: Direction, instances: list[Pair], outcome: Outcome) -> None:
-    """The query, translated to the side that answers, answers there what it answers on the images."""
+def check(
+    given: Problem, query: str, to: Direction, instances: list[Pair], outcome: Outcome, *, in_parts: bool = False
+) -> None:
+    """The query, translated to the side that answers, answers there what it answers on the images.
+
+    ``in_parts`` is whether something of the documents may be hidden.
+    """
     expression = parse_query(query)
-    translation = translated(given, expression, to, outcome)
+    translation = translated(given, expression, to, outcome, in_parts=in_parts)
     if translation is None:
         return
     asked = print_query(expression)

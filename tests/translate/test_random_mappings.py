@@ -43,7 +43,7 @@ def test_enough_is_asked_and_answered() -> None:
     whole: Counter[str] = sum((outcome_of(number).counts for number in TRIALS), Counter())
     assert whole["refused"] < whole["asked"] / 4, whole
     assert whole["given up"] < whole["asked"] / 25, whole
-    assert whole["answers to source"] > 5 * len(TRIALS), whole
+    assert whole["answers to source"] > 4 * len(TRIALS), whole
     assert whole["answers to target"] > 5 * len(TRIALS), whole
     assert whole["answers together"] > 2 * len(TRIALS), whole
     assert whole["cases there and back"] > len(TRIALS) * Size().documents / 2, whole

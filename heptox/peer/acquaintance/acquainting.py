@@ -23,6 +23,7 @@ from heptox.peer.wire.messages import PeerId
 from heptox.peer.wire.offers import Offer
 from heptox.peer.wire.standing import Side, Standing
 from heptox.schema import SchemaGraph, SchemaTree
+from heptox.xml import split_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ def acquaint(folder: PeerFolder, requests: Requests, proposal: Proposal) -> Acqu
     side = our_side(folder.schema(), mapping, proposal.side)
     name = proposal.name
     if name is None:
-        name = free_name(folder, peer_id, schema_at(mapping, side.other).root)
+        graph = schema_at(mapping, side.other)
+        name = free_name(folder, peer_id, split_name(graph.elements[graph.root].name)[1])
     known = [one for one in folder.acquaintances() if one.peer_id == peer_id]
     agreed = any(
         one.standing is Standing.AGREED

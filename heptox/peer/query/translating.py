@@ -62,7 +62,7 @@ def translated(
     """
     expression = expression_of(body, check)
     try:
-        translation = translate(mapping, expression, direction, check)
+        translation = translate(mapping, expression, direction, check, in_parts=True)  # the neighbour may hide
     except PeerError:  # nobody waits, or may wait, for it: it says nothing of the query
         raise
     except HeptoxError as error:

@@ -31,6 +31,7 @@ from heptox.codec import (
 )
 from heptox.errors import Fault, PeerError
 from heptox.peer.wire.frames import FRAME_LIMIT
+from heptox.xml import is_element
 
 ITEM_LIMIT: Final = MESSAGE_LIMIT - 2 * FRAME_LIMIT
 """Bytes of one item at most (UTF-8): what a message has left beside the longest origin."""
@@ -200,12 +201,23 @@ def is_item(text: str) -> bool:
     return _NO_XML_CHARACTER.search(text) is None
 
 
+def is_written_item(text: str) -> bool:
+    """Whether a text is written as an item is: one element, or a string, or what has no markup in it.
+
+    >>> [is_written_item(text) for text in ("<a/>", '"<a>"', "<p:a/>", "<a/><b/>", "1 <a/>")]
+    [True, True, False, False, False]
+    """
+    return is_element(text) if text.startswith("<") else text.startswith('"') or "<" not in text
+
+
 def _read_items(name: str, value: Any) -> tuple[str, ...]:
     items = sequence(value, name)
     if not all(isinstance(item, str) for item in items):
         malformed(f"the field {name!r} holds something else than strings")
     if not is_item("".join(items)):
         malformed(f"the field {name!r} holds what is no character of XML")
+    if not all(map(is_written_item, items)):
+        malformed(f"the field {name!r} holds an item that is no well-formed element")
     return tuple(items)
 
 

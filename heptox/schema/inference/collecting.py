@@ -14,9 +14,8 @@ from heptox.schema.inference.expressions import Sequences
 from heptox.schema.inference.leaves import Leaves, LeavesOfDocument
 from heptox.schema.inference.model import Leaf
 from heptox.schema.inference.values import ValueStatistics
-from heptox.xml import XSI_NAMESPACE, Document, XmlElement, expanded_name, line_of, split_name
+from heptox.xml import XSI_NAMESPACE, XSI_NIL, Document, XmlElement, expanded_name, line_of, split_name
 
-XSI_NIL: Final = expanded_name(XSI_NAMESPACE, "nil")
 XSI_TYPE: Final = expanded_name(XSI_NAMESPACE, "type")
 
 Context: TypeAlias = tuple[str, str, str]
