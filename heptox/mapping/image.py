@@ -13,7 +13,15 @@ from heptox.mapping.instance import Subtree, Value
 from heptox.mapping.model import Rule
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Box, Path, SchemaTree
-from heptox.xml import Document, XmlElement, declarations, escaped_value, parse_document, value_prefixes, write_element
+from heptox.xml import (
+    Document,
+    XmlElement,
+    declarations,
+    escaped_value,
+    parse_document,
+    value_namespaces,
+    write_element,
+)
 
 if TYPE_CHECKING:
     from heptox.mapping.tracing import Trace
@@ -46,13 +54,13 @@ def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode, trace
     start = f"<{prefixes.written(tree.root)}{declarations(prefixes.bound)}/>"
     root = parse_document(start).root
     # lxml drops what declares a namespace again under another prefix, so others stand for these meanwhile
-    several = {uri for uris in meant.values() if len(uris) > 1 for uri in uris} if trace is None else set[str]()
-    stand_ins = {uri: f"urn:uuid:{uuid4()}" for uri in several}
+    several = {one: uris for one, uris in meant.items() if len(uris) > 1} if trace is None else {}
+    stand_ins = {(one, uri): f"urn:uuid:{uuid4()}" for one, uris in several.items() for uri in uris}
     _Writing(tree, rules, root, trace, stand_ins).fill(root, image, ())
     if not stand_ins:
         return Document(root)
     text = write_element(root)
-    for uri, stand_in in stand_ins.items():
+    for (_, uri), stand_in in stand_ins.items():
         text = text.replace(f'="{stand_in}"', f'="{escaped_value(uri)}"')
     return parse_document(text)
 
@@ -66,7 +74,7 @@ class _Writing:
         rules: Iterable[Rule],
         maker: XmlElement,
         trace: Trace | None,
-        stand_ins: Mapping[str, str],
+        stand_ins: Mapping[tuple[str, str], str],
     ) -> None:
         self._stand_ins = stand_ins
         self._tree, self._maker, self._trace = tree, maker, trace
@@ -177,16 +185,7 @@ def _copied_elements(image: ImageNode) -> Iterator[XmlElement]:
         waiting += (each for nodes in node.below.values() for each in nodes.values())
 
 
-def value_namespaces(element: XmlElement) -> dict[str, str]:
-    """The prefixes that the values of an element use, those of its attributes and its text if it has no elements
-    inside, and what it means by them."""
-    values = [*map(str, element.attrib.values()), "" if len(element) else element.text or ""]
-    used = [prefix for value in values for prefix in value_prefixes(value)]
-    bound = element.nsmap if used else {}
-    return {prefix: bound[prefix] for prefix in used if prefix in bound}
-
-
-def copied(element: XmlElement, name: str, maker: XmlElement, stand_ins: Mapping[str, str]) -> XmlElement:
+def copied(element: XmlElement, name: str, maker: XmlElement, stand_ins: Mapping[tuple[str, str], str]) -> XmlElement:
     """A subtree under a name; where there are namespaces, without the prefixes that it has, for those of where it goes,
     but with those that its values use, for whose namespaces others may stand in.
 
@@ -201,7 +200,7 @@ def copied(element: XmlElement, name: str, maker: XmlElement, stand_ins: Mapping
     def made_new(tag: str, each: XmlElement) -> XmlElement:
         used = value_namespaces(each)
         return maker.makeelement(
-            tag, nsmap={one: stand_ins.get(uri, uri) for one, uri in used.items() if one not in known}
+            tag, nsmap={one: stand_ins.get((one, uri), uri) for one, uri in used.items() if one not in known}
         )
 
     made = {element: made_new(name, element)}

@@ -18,13 +18,21 @@ from typing import Any, Final
 from heptox.errors import Fault, StoreError
 from heptox.mapping.exchange import exchange
 from heptox.mapping.exchange_plan import ExchangePlan
-from heptox.mapping.image import copied, value_namespaces
+from heptox.mapping.image import copied
 from heptox.mapping.image_text import ImageText
 from heptox.mapping.model import Mapping
 from heptox.mapping.node_tables import NodeTables
 from heptox.schema import Path, stream_faults
 from heptox.store import Cursor, NotCompiledError, Store, database_faults, statements as sql
-from heptox.xml import Prefixes, XmlElement, declarations, parse_document, write_document, write_element
+from heptox.xml import (
+    Prefixes,
+    XmlElement,
+    declarations,
+    parse_document,
+    value_namespaces,
+    write_document,
+    write_element,
+)
 
 _COPIES: Final = 1_000
 

@@ -23,8 +23,8 @@ from lxml import etree
 from heptox.checks import Check
 from heptox.store.asides import Asides
 from heptox.store.text import escaped_attribute, escaped_text, text_of
-from heptox.store.written_names import WrittenNames
-from heptox.xml import NO_PREFIXES, Document, XmlElement, XmlReader
+from heptox.store.written_names import DECLARES, Declaring, WrittenNames
+from heptox.xml import NO_PREFIXES, Document, XmlElement, XmlReader, value_namespaces
 
 DOCUMENT: Final = 0
 ELEMENT: Final = 1
@@ -52,6 +52,7 @@ class DocumentIndex:
         "_elements_named",
         "_ends",
         "_kinds",
+        "_meant",
         "_names",
         "_open",
         "_originals",
@@ -79,11 +80,16 @@ class DocumentIndex:
         self._originals: list[_Original] = []
         self._starts: dict[int, int] = {}
         self._stops: dict[int, int] = {}
+        self._meant: dict[int, dict[str, str]] = {}
         self._text: list[str] = []
         self.documents: list[int] = []
         for root in roots:
             with self._document():
                 self._fill(root)
+        known = self.names.prefixes.namespaces
+        pairs = {pair for meant in self._meant.values() for pair in meant.items()}
+        if all(known.get(prefix) == uri for prefix, uri in pairs):  # then items declare them
+            self._meant = {}
 
     # -- building ----------------------------------------------------------------------------------------------
 
@@ -147,6 +153,8 @@ class DocumentIndex:
     def _fill(self, root: XmlElement) -> None:
         for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
             if event == "start":
+                if meant := value_namespaces(element):
+                    self._meant[len(self._kinds) + bool("".join(self._text))] = meant
                 self._expanded_start(str(element.tag), [str(part) for pair in element.items() for part in pair])
                 self._text.append(element.text or "")
             else:  # as when a document is read: comments go, the text around them is one
@@ -287,6 +295,8 @@ class DocumentIndex:
             begin = self._starts[node]
             return original.asides.element(original.text[begin : self._stops[node]].decode(), begin)
         pieces: list[str] = []
+        parts: list[tuple[str, dict[str, str]]] = []
+        other: dict[str, str] = {}
         open_elements: list[int] = []
         end = self._ends[node]
         while node < end:
@@ -297,6 +307,10 @@ class DocumentIndex:
                 node += 1
                 continue
             content = node + 1
+            if node in self._meant:
+                parts.append(("".join(pieces), other))
+                pieces = []
+                other = {f"{DECLARES}{prefix}": uri for prefix, uri in self._meant[node].items()}
             pieces.append(f"<{self._names[node]}")
             while content < end and self._kinds[content] == ATTRIBUTE:
                 pieces.append(f' {self._names[content]}="{escaped_attribute(self._values[content])}"')
@@ -308,7 +322,10 @@ class DocumentIndex:
                 pieces.append("/>")
             node = content
         pieces.extend(f"</{self._names[element]}>" for element in reversed(open_elements))
-        return "".join(pieces)
+        if not parts:
+            return "".join(pieces)
+        declaring = Declaring(self.names.prefixes.namespaces)
+        return "".join(declaring.text(*part) for part in (*parts, ("".join(pieces), other)))
 
 
 @dataclass(frozen=True, slots=True)

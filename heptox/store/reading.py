@@ -28,7 +28,7 @@ from heptox.store.relations import Catalogue, Relation
 from heptox.store.shredding import Shredder, row_schema
 from heptox.store.sql import used_columns
 from heptox.store.written_names import WrittenNames
-from heptox.xml import Document, XmlReader, parse_document, root_prefixes
+from heptox.xml import Document, XmlReader, parse_document, root_prefixes, value_prefixes
 
 FIRST_COLUMNS: Final = ("node", "stop", "parent", "path")
 
@@ -45,7 +45,8 @@ class ReadDocument:
 
 
 def read_for_query(data: bytes, name: str) -> ReadDocument | None:
-    """A document as queries on it can be stated; ``None`` for one with too many names.
+    """A document as queries on it can be stated; ``None`` for one with too many names, or in which values may use
+    prefixes that elements inside the root bind.
 
     Raises :class:`InputError` as :class:`heptox.xml.XmlReader`.
     """
@@ -53,9 +54,12 @@ def read_for_query(data: bytes, name: str) -> ReadDocument | None:
     guide = Guide(form.names)
     blocks = []
     try:
-        for block in CanonicalReader(form, XmlReader(BytesIO(data), name)).blocks():
+        reader = XmlReader(BytesIO(data), name)
+        for block in CanonicalReader(form, reader).blocks():
             guide.add(block)
             blocks.append(block)
+        if reader.rebound and any(reader.rebound & value_prefixes(block.text.decode()) for block in blocks):
+            return None
         return ReadDocument(blocks, form.names, form.written, Catalogue(guide.graph()), guide.has_white_space)
     except TooManyNamesError:
         return None

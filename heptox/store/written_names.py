@@ -278,11 +278,12 @@ class Declaring:
             self._scopes.pop()
             return f"</{self._names.pop()}>"
         around = self._scopes[-1]
-        scope = dict(around)
-        written = self._element(name, scope)
-        attributes = _ATTRIBUTE_NAME.sub(lambda one: self._attribute(one[0], scope), found["attributes"])
-        bound = {key.removeprefix(DECLARES): uri for key, uri in self._other.items() if key.startswith(DECLARES)}
-        for prefix, namespace in {**self._first, **bound}.items():
+        meant = {key.removeprefix(DECLARES): uri for key, uri in self._other.items() if key.startswith(DECLARES)}
+        scope = {**around, **meant}
+        written = self._free(self._element(name), name, scope, meant)
+        scope[written.rpartition(":")[0]] = self._namespace(name)
+        attributes = _ATTRIBUTE_NAME.sub(lambda one: self._attribute(one[0], scope, meant), found["attributes"])
+        for prefix, namespace in self._first.items():
             if scope.get(prefix) == around.get(prefix):
                 scope[prefix] = namespace
         self._first, self._other = {}, {}
@@ -301,12 +302,18 @@ class Declaring:
     def _spelling(self, name: str) -> str | None:
         return self._other.get(name) or self._spelt.get(name)
 
-    def _element(self, name: str, scope: dict[str, str]) -> str:
-        written = self._spelling(name) or name.rpartition("}")[2]
-        scope[written.rpartition(":")[0]] = self._namespace(name)
-        return written
+    def _element(self, name: str) -> str:
+        return self._spelling(name) or name.rpartition("}")[2]
 
-    def _attribute(self, name: str, scope: dict[str, str]) -> str:
+    def _free(self, written: str, name: str, scope: dict[str, str], meant: Mapping[str, str]) -> str:
+        """A name with another prefix where values mean something else by the one that it has."""
+        prefix, _, local = written.rpartition(":")
+        namespace = self._namespace(name)
+        if meant.get(prefix, namespace) == namespace:
+            return written
+        return f"{bound_prefix(scope, namespace, self._known)}:{local}"
+
+    def _attribute(self, name: str, scope: dict[str, str], meant: Mapping[str, str]) -> str:
         if (spelt := self._spelling(f"@{name}")) is not None:
             if ":" in spelt:
                 scope[spelt.rpartition(":")[0]] = self._namespace(name)
@@ -315,5 +322,6 @@ class Declaring:
             return f"{bound_prefix(scope, self._namespace(name), self._known)}:{name.rpartition('}')[2]}"
         prefix = name.rpartition(":")[0]
         if prefix and prefix in self._known:
-            scope[prefix] = self._known[prefix]
+            name = self._free(name, name, scope, meant)
+            scope[name.rpartition(":")[0]] = self._known[prefix]
         return name

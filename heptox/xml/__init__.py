@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         parse_document as parse_document,
         read_document as read_document,
         tags_of as tags_of,
+        value_namespaces as value_namespaces,
     )
     from heptox.xml.writing import (
         IN_TEXT as IN_TEXT,

@@ -20,7 +20,7 @@ from lxml import etree
 
 from heptox.errors import Fault, InputError, Position
 from heptox.xml.files import HINTS, MAXIMUM_SIZE, count_bytes, excerpt_of, file_name, holds, read_bytes
-from heptox.xml.namespaces import MOST_NAMESPACE
+from heptox.xml.namespaces import MOST_NAMESPACE, value_prefixes
 from heptox.xml.prolog import MOST_PROLOG, Prolog, external_entity_fault, read_prolog
 
 XmlElement: TypeAlias = etree._Element
@@ -268,6 +268,15 @@ def tags_of(element: XmlElement) -> Iterator[tuple[str, XmlElement]]:
     """
     found: Iterator[tuple[str, XmlElement]] = etree.iterwalk(element, events=("start", "end"))
     return found
+
+
+def value_namespaces(element: XmlElement) -> dict[str, str]:
+    """The prefixes that the values of an element use, those of its attributes and its text if it has no elements
+    inside, and what it means by them."""
+    values = [*map(str, element.attrib.values()), "" if len(element) else element.text or ""]
+    used = [prefix for value in values for prefix in value_prefixes(value)]
+    bound = element.nsmap if used else {}
+    return {prefix: bound[prefix] for prefix in used if prefix in bound}
 
 
 def line_of(element: XmlElement) -> int:

@@ -11,7 +11,7 @@ from lxml import etree
 
 from heptox.grammar import parse_query
 from heptox.mapping import Mapping, exchange, exchange_stored, load_mapping
-from heptox.store import Store, plan_query, query
+from heptox.store import Store, evaluate, plan_query, query
 from heptox.xml import XmlElement, parse_document, write_document
 
 XSD = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:a="urn:a" targetNamespace="urn:a"
@@ -84,7 +84,7 @@ def bound_in(before: list[object], after: list[object]) -> bool:
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(texts=st.lists(documents(), min_size=1, max_size=2))
 def test_prefixes_of_values_mean_what_they_meant(mapping: Mapping, texts: list[str]) -> None:
     roots = [etree.fromstring(text) for text in texts]
@@ -95,13 +95,14 @@ def test_prefixes_of_values_mean_what_they_meant(mapping: Mapping, texts: list[s
             wanted = [each for root in roots for each in root.iter(f"{{urn:a}}{name}")]
             for text in (f"//a:{name}", f"for $x in collection()//a:{name} return $x", f"//a:{name}[not(@none)]"):
                 expression = parse_query(f"declare namespace a = 'urn:a'; {text}")
-                items = list(query(store, plan_query(expression, store.catalogue)))
-                assert len(items) == len(wanted)
-                for item, element in zip(items, wanted, strict=True):
-                    assert bound_in(means(element), means(etree.fromstring(item))), (item, text)
+                at_rest = list(query(store, plan_query(expression, store.catalogue)))
+                for items in (at_rest, list(evaluate(expression, map(parse_document, texts)))):
+                    assert len(items) == len(wanted)
+                    for item, element in zip(items, wanted, strict=True):
+                        assert bound_in(means(element), means(etree.fromstring(item))), (item, text)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(documents())
 def test_prefixes_of_values_that_are_copied_mean_what_they_meant(mapping: Mapping, text: str) -> None:
     wanted = means(etree.fromstring(text))[1:]
@@ -110,3 +111,23 @@ def test_prefixes_of_values_that_are_copied_mean_what_they_meant(mapping: Mappin
         store.load("d", text.encode())
         assert "".join(exchange_stored(mapping, store, "d")) == image
     assert bound_in(wanted, means(etree.fromstring(image))[1:]), image
+
+
+def test_attributes_that_any_element_may_have_are_seen_by_who_asks_for_them(mapping: Mapping) -> None:
+    leaf = '<d xsi:type="n:s" xmlns:n="urn:s">1</d>'
+    text = f'<r xmlns="urn:a" {INSTANCE} xsi:schemaLocation="urn:a a.xsd"><b>{leaf}</b></r>'
+    with Store.open(None, mapping.source.graph) as store:
+        assert store.load("d", text.encode()).document.misfits == ()
+
+        def found(asked: str) -> list[str]:
+            expression = parse_query(f"declare namespace a = 'urn:a'; declare namespace {INSTANCE[6:]}; {asked}")
+            return list(query(store, plan_query(expression, store.catalogue)))
+
+        location, kind = (f"Q{{{INSTANCE[11:-1]}}}{name}" for name in ("schemaLocation", "type"))
+        assert found("//@*") == [f'{location}="urn:a a.xsd"', f'{kind}="n:s"']
+        assert found("//a:d/@xsi:type") == [f'{kind}="n:s"']
+        assert found("data(//a:d)") == ['"1"']
+        (leaf,) = found("//a:d")
+        assert etree.canonicalize(leaf) == etree.canonicalize(
+            f'<d xmlns="urn:a" {INSTANCE} xmlns:n="urn:s" xsi:type="n:s">1</d>'
+        )
