@@ -6,6 +6,7 @@ from heptox.errors import Fault, GrammarError, SchemaError
 from heptox.grammar import query as syntax
 from heptox.grammar.lower import lower
 from heptox.grammar.spelling import doubtful, undeclared
+from heptox.grammar.typed_paths import all_steps_stand
 from heptox.schema import SchemaTree
 
 
@@ -23,7 +24,10 @@ def unknown_steps(expression: syntax.Expression, *trees: SchemaTree) -> tuple[Fa
     >>> [fault.hint for fault in unknown_steps(parse_query("//book/titel"), tree)]
     ['did you mean title?']
     """
-    first, *others = (_unknown(expression, tree) for tree in trees)
+    first = _unknown(expression, trees[0])
+    if not first:
+        return ()
+    others = (_unknown(expression, tree) for tree in trees[1:])
     places = [{fault.position for fault in faults} for faults in others]
     return tuple(fault for fault in first if all(fault.position in there for there in places))
 
@@ -49,7 +53,7 @@ def doubtful_names(expression: syntax.Expression, *trees: SchemaTree) -> tuple[s
 def _unknown(expression: syntax.Expression, tree: SchemaTree) -> list[Fault]:
     """The faults for one tree, in the order of their places."""
     try:
-        faults = list(lower(expression, tree).unmatched)
+        faults = [] if all_steps_stand(expression, tree) else list(lower(expression, tree).unmatched)
     except (GrammarError, SchemaError):
         faults = []
     places = {fault.position for fault in faults}
