@@ -85,8 +85,19 @@ def _descendants(tree: SchemaTree, context: Path, test: str) -> Iterator[Match]:
             if _holds(tree, path, test):
                 yield Match((*path, _anywhere(tree, path, test)))
             continue
-        yield from _matches(tree, path, "child", test)
-        waiting.extend(child for child in tree.children(path) if tree.is_element(child) and _holds(tree, child, test))
+        yield from (match for match in _matches(tree, path, "child", test) if _is_drawn(tree, match.path, ()))
+        for child in tree.children(path):
+            if tree.is_element(child) and _holds(tree, child, test) and _is_drawn(tree, child, (f"{ANYWHERE}{test}",)):
+                waiting.append(child)
+
+
+def _is_drawn(tree: SchemaTree, path: Path, further: Path) -> bool:
+    """Whether anything stands at a path; where nothing does, so that what is ``further`` from there is passed by, too,
+    the tree keeps that."""
+    if tree.drawn is None or tree.drawn(path):
+        return True
+    tree.passed[(*path, *further)] = None
+    return False
 
 
 def _anywhere(tree: SchemaTree, path: Path, test: str) -> str:

@@ -6,7 +6,7 @@ stands for all its members, whose shared substructure hangs below it; the member
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
@@ -72,6 +72,9 @@ class SchemaTree:
     elements of that type at any depth, where unfolding the steps between would never end, or is of no use: below the
     nodes of ``whole``, which a mapping takes as wholes, and which count as leaves of the stop nodes that own them; if
     it is said which recursive elements are ``entered``, all other recursive ones are wholes, too.
+
+    Where ``drawn`` says for a path whether anything stands there, ``//name`` looks nowhere else; what it passes by is
+    in ``passed``, as far as it might have stood there.
     """
 
     def __init__(
@@ -80,12 +83,15 @@ class SchemaTree:
         boxes: tuple[Box, ...] = (),
         whole: frozenset[Path] = frozenset(),
         entered: frozenset[Path] | None = None,
+        drawn: Callable[[Path], bool] | None = None,
     ) -> None:
         self.graph = graph
         self.types = types_of(graph)
         self.boxes = boxes
         self.whole = whole
         self.entered = entered
+        self.drawn = drawn
+        self.passed: dict[Path, None] = {}
         self._boxes = {box.path: box for box in boxes}
         self._boxed = {(*box.parent, member): box for box in boxes for member in box.members}
         self._edges: dict[Path, Cardinality] = {}

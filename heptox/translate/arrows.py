@@ -10,7 +10,7 @@ from heptox import mapping as mappings
 from heptox.mapping import Mapping, owning_stop
 from heptox.pattern import TAG
 from heptox.schema import TEXT, AttributeType, Path, SchemaTree
-from heptox.translate.knowledge import makers, supplied
+from heptox.translate.knowledge import is_large, makers, supplied
 from heptox.translate.model import Direction
 from heptox.xml import split_name
 
@@ -100,7 +100,12 @@ class _Proposal:
         return inside and self.tree.box(lost) is None and self.tree.is_recursive(lost)
 
     def candidates(self, lost: Path) -> list[Path]:
-        """The free leaves where the neighbours are carried to, of the same name if there are; or one such elsewhere."""
+        """The free leaves where the neighbours are carried to, of the same name if there are; or one such elsewhere.
+
+        Of a large schema, none are looked for.
+        """
+        if is_large(self.other):
+            return []
         free = [
             (*owner, *leaf)
             for owner in self.neighbours(lost)

@@ -123,6 +123,16 @@ def _partly_carried(mapping: Mapping) -> Iterator[Path]:
             yield source
 
 
+MOST_TYPES: Final = 100
+"""Element types of a schema at most whose whole tree is looked at."""
+
+
+def is_large(tree: SchemaTree) -> bool:
+    """Whether only what arrows lead to is looked at of a schema: each other place of ``//name`` in a smaller one is a
+    loss of its own, and arrows are proposed for it."""
+    return len(tree.graph.elements) > MOST_TYPES
+
+
 @_remembered
 def image_constraints(mapping: Mapping) -> Constraints:
     """What target documents obey, images or not: images break keys and references, and miss what no rule supplies.

@@ -6,8 +6,10 @@ from functools import cache
 
 import pytest
 
+from heptox.grammar import NameTable, parse_query
 from heptox.mapping import ArrowsText, exchange
 from heptox.schema import Path, SchemaGraph, SchemaTree, read_schema
+from heptox.translate import Direction, translate
 from heptox.verification import Law, random_documents, remarks
 from heptox.xml import parse_document
 from tests.support.invoices import INVOICES
@@ -69,3 +71,15 @@ def test_a_real_invoice_becomes_one_in_the_other_syntax() -> None:
     for name in ("BilledQuantity", "GrandTotalAmount", "DuePayableAmount", "IBANID", "PersonName"):
         values = [{(element.text or "").strip() for element in one.root.iter(_RAM + name)} for one in (image, cii)]
         assert values[0] == values[1], name
+
+
+@pytest.mark.parametrize(("asked", "places"), [("//cbc:ID", 8), ("//cac:InvoiceLine//cbc:Name", 1)])
+def test_a_name_anywhere_is_asked_for_where_arrows_lead(unfolded: list[Path], asked: str, places: int) -> None:
+    mapping = _invoices().examined().sound
+    assert mapping is not None
+    query = parse_query(asked, names=NameTable.of(mapping.source.graph))
+    found = translate(mapping, query, Direction.TARGET)
+    assert len(found.members) == places
+    passed = [str(loss) for loss in found.losses if "no arrow leads to other places" in str(loss)]
+    assert len(passed) == len(asked.split("//")) - 1
+    assert len(unfolded) < 5_000
