@@ -307,3 +307,19 @@ def test_identity_constraints_of_the_document_are_marked(
     ended = heptox_ended("schema", "show", file)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.splitlines() == ["reg", "  ship+  empty", f"    {identifier}", "  fleet+", f"    {trip}"]
+
+
+def test_a_keyref_is_what_a_mapping_is_told_to_declare(tmp_path: Path) -> None:
+    keys = "<xs:key name='k'><xs:selector xpath='ship'/><xs:field xpath='@id'/></xs:key>"
+    keyref = "<xs:keyref name='r' refer='k'><xs:selector xpath='fleet'/><xs:field xpath='trip'/></xs:keyref>"
+    (tmp_path / "ships.xsd").write_text(_SHIPS.format(inner="", outer=keys + keyref))
+    rows = "<!ELEMENT out (row*)> <!ELEMENT row EMPTY> <!ATTLIST row a CDATA #IMPLIED b CDATA #IMPLIED>"
+    (tmp_path / "rows.dtd").write_text(rows)
+    mapping = tmp_path / "ships.arrows"
+    lines = "ship/@id -> row/@a\nfleet/trip -> row/@b\n"
+    schemas = 'source "ships.xsd" root reg\ntarget "rows.dtd" root out\n'
+    mapping.write_text(schemas + lines)
+    ended = heptox_ended("map", "check", mapping)
+    assert "declare it: source key ship/@id, and source reference fleet/trip -> ship/@id" in ended.err + ended.out
+    mapping.write_text(f"{schemas}source key ship/@id\nsource reference fleet/trip -> ship/@id\n{lines}")
+    assert heptox_ended("map", "check", mapping).code == 0
