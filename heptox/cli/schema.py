@@ -21,6 +21,7 @@ from heptox.schema import (
     SchemaTree,
     ValueType,
     alike_boxes,
+    constrained_leaves,
     document_dtd,
     groups as groups_of,
     only_identifier,
@@ -123,8 +124,16 @@ class _Notes:
     def __init__(self, tree: SchemaTree) -> None:
         self.tree = tree
         self.target = only_identifier(tree.graph)
+        self.keys, self.references = constrained_leaves(tree)
 
     def of(self, path: Path, unfolded: bool) -> Iterator[str]:
+        yield from (found := tuple(self._of_node(path, unfolded)))
+        if path in self.keys and "key" not in found:
+            yield "key"
+        for target in dict.fromkeys(one.target for one in self.references if one.source == path):
+            yield f"refers to {self.tree.graph.prefixes.path(target)}"
+
+    def _of_node(self, path: Path, unfolded: bool) -> Iterator[str]:
         if not self.tree.is_element(path):
             yield from self._of_attribute(path) if path[-1] != TEXT else ()
             return

@@ -10,7 +10,7 @@ from heptox.mapping.connections import Component, Connection, NotConnected, Tie
 from heptox.mapping.correspondences import Correspondence
 from heptox.mapping.paths import component, leaf_text, path_text
 from heptox.mapping.rule_input import RuleInput
-from heptox.schema import Path, idref_paths
+from heptox.schema import Path, constrained_leaves, idref_paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,12 @@ class GroupConnector:
         """What could be declared: a reference that the schema hints at, else the form of one."""
         tree, side = self.input.source.tree, self.input.source.name
         known = {reference.source for reference in self.input.source.references}
-        for leaf in idref_paths(tree, parts):
-            begin = component(tree, tree.stop(leaf))
-            for key in sorted(self.input.source.keys):
-                end = component(tree, tree.stop(key))
-                if leaf not in known and begin != end and {begin, end} <= set(parts):
-                    return f"declare it: {side} reference {self._reference_text(leaf, key)}"
+        keys, declared = sorted(self.input.source.keys), constrained_leaves(tree)[1]
+        for leaf, key in (*declared, *((leaf, key) for leaf in idref_paths(tree, parts) for key in keys)):
+            begin, end = component(tree, tree.stop(leaf)), component(tree, tree.stop(key))
+            if leaf not in known and begin != end and {begin, end} <= set(parts):
+                first = "" if key in keys else f"{side} key {path_text(tree, key)}, and "
+                return f"declare it: {first}{side} reference {self._reference_text(leaf, key)}"
         return f"declare one: {side} reference LEAF -> KEY, between {self._list(parts)}"
 
     def _target(self, correspondence: Correspondence) -> str:

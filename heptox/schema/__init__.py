@@ -66,6 +66,7 @@ from heptox.schema.reading import (
     read_schema_roots as read_schema_roots,
 )
 from heptox.schema.references import (
+    constrained_leaves as constrained_leaves,
     id_paths as id_paths,
     idref_paths as idref_paths,
     inferred_references as inferred_references,

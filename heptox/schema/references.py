@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
-from heptox.schema.model import AttributeType, SameGraph, SchemaGraph
+from heptox.schema.model import AttributeType, KeyConstraint, KeyReference, SameGraph, SchemaGraph
 from heptox.schema.tree import Path, SchemaTree
 
 
@@ -101,6 +101,28 @@ def only_identifier(graph: SchemaGraph) -> Path | None:
         key, step = above[key][0]
         path = (step, *path)
     return path
+
+
+def constrained_leaves(tree: SchemaTree) -> tuple[frozenset[Path], tuple[InferredReference, ...]]:
+    """The leaves that an ``xs:key`` or ``xs:unique`` of one field makes unique in a document, and the ``xs:keyref``
+    that refer to one: those of a root that is there once, by paths of names alone. Values are those of the
+    schema's types: equal ones may be written differently.
+    """
+    if tree.is_recursive(()):
+        return frozenset(), ()
+    keys = {key.name: _leaf_of(tree, key) for key in tree.graph.keys}
+    links = ((_leaf_of(tree, one), keys.get(one.key)) for one in tree.graph.references)
+    references = (InferredReference(source, target) for source, target in links if source and target)
+    return frozenset(leaf for leaf in keys.values() if leaf), tuple(references)
+
+
+def _leaf_of(tree: SchemaTree, constraint: KeyConstraint | KeyReference) -> Path | None:
+    """The leaf that a constraint of the root speaks of, where it is one, and the only one."""
+    if constraint.element != tree.graph.root or len(constraint.selectors) != 1 or len(constraint.fields) != 1:
+        return None
+    path = (*constraint.selectors[0], *constraint.fields[0][0])
+    plain = len(constraint.fields[0]) == 1 and not any("*" in step or step.startswith("//") for step in path)
+    return path if plain and path in tree and tree.is_leaf(path) else None
 
 
 def _types_above(graph: SchemaGraph) -> dict[str, list[tuple[str, str]]]:

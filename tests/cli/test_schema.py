@@ -269,3 +269,57 @@ def test_modules_are_found_by_a_catalogue_that_is_named(tmp_path: Path) -> None:
     document.write_text("<a><b>x</b></a>")
     found = heptox_ended("eval", "//b", document, "--schema", path, "--catalog", catalogue)
     assert (found.code, found.out) == (0, "<b>x</b>\n")
+
+
+_SHIPS = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+  <xs:element name="reg"><xs:complexType><xs:sequence>
+    <xs:element name="ship" maxOccurs="9"><xs:complexType>
+      <xs:attribute name="id" type="xs:string" use="required"/></xs:complexType></xs:element>
+    <xs:element name="fleet" maxOccurs="9"><xs:complexType><xs:sequence>
+      <xs:element name="trip" type="xs:string"/></xs:sequence></xs:complexType>
+      {inner}
+    </xs:element></xs:sequence></xs:complexType>
+    {outer}
+  </xs:element></xs:schema>"""
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "identifier", "trip"),
+    [
+        ("<xs:key {}><xs:field xpath='@id'/></xs:key>", "", "@id  CDATA, key", "trip  text, refers to ship/@id"),
+        ("<xs:unique {}><xs:field xpath='@id'/></xs:unique>", "", "@id  CDATA, key", "trip  text, refers to ship/@id"),
+        (
+            "",
+            "<xs:key name='of' ><xs:selector xpath='.'/><xs:field xpath='trip'/></xs:key>",
+            "@id  CDATA",
+            "trip  text",
+        ),
+    ],
+    ids=["key", "unique", "not-of-the-document"],
+)
+def test_identity_constraints_of_the_document_are_marked(
+    tmp_path: Path, outer: str, inner: str, identifier: str, trip: str
+) -> None:
+    keyref = "<xs:keyref name='r' refer='k'><xs:selector xpath='fleet'/><xs:field xpath='trip'/></xs:keyref>"
+    selected = outer.replace(" {}>", " name='k'><xs:selector xpath='ship'/>")
+    file = tmp_path / "ships.xsd"
+    file.write_text(_SHIPS.format(inner=inner, outer=selected + keyref * bool(outer)))
+    ended = heptox_ended("schema", "show", file)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines() == ["reg", "  ship+  empty", f"    {identifier}", "  fleet+", f"    {trip}"]
+
+
+def test_a_keyref_is_what_a_mapping_is_told_to_declare(tmp_path: Path) -> None:
+    keys = "<xs:key name='k'><xs:selector xpath='ship'/><xs:field xpath='@id'/></xs:key>"
+    keyref = "<xs:keyref name='r' refer='k'><xs:selector xpath='fleet'/><xs:field xpath='trip'/></xs:keyref>"
+    (tmp_path / "ships.xsd").write_text(_SHIPS.format(inner="", outer=keys + keyref))
+    rows = "<!ELEMENT out (row*)> <!ELEMENT row EMPTY> <!ATTLIST row a CDATA #IMPLIED b CDATA #IMPLIED>"
+    (tmp_path / "rows.dtd").write_text(rows)
+    mapping = tmp_path / "ships.arrows"
+    lines = "ship/@id -> row/@a\nfleet/trip -> row/@b\n"
+    schemas = 'source "ships.xsd" root reg\ntarget "rows.dtd" root out\n'
+    mapping.write_text(schemas + lines)
+    ended = heptox_ended("map", "check", mapping)
+    assert "declare it: source key ship/@id, and source reference fleet/trip -> ship/@id" in ended.err + ended.out
+    mapping.write_text(f"{schemas}source key ship/@id\nsource reference fleet/trip -> ship/@id\n{lines}")
+    assert heptox_ended("map", "check", mapping).code == 0

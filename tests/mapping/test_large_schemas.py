@@ -79,7 +79,7 @@ def test_a_name_anywhere_is_asked_for_where_arrows_lead(unfolded: list[Path], as
     assert mapping is not None
     query = parse_query(asked, names=NameTable.of(mapping.source.graph))
     found = translate(mapping, query, Direction.TARGET)
-    assert len(found.members) == places
+    assert len(found.pattern.members) == places
     passed = [str(loss) for loss in found.losses if "no arrow leads to other places" in str(loss)]
     assert len(passed) == len(asked.split("//")) - 1
     assert len(unfolded) < 5_000

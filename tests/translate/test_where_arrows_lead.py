@@ -8,7 +8,7 @@ from unittest import mock
 from hypothesis import given, settings, strategies as st
 
 from heptox.errors import HeptoxError
-from heptox.grammar import Expression
+from heptox.grammar import Expression, parse_query
 from heptox.mapping import Mapping
 from heptox.translate import Direction, translate
 from tests.support.budget import tries
@@ -21,7 +21,7 @@ def test_translations_are_the_same_as_those_that_look_everywhere(seed: int, to: 
     random = Random(seed)
     problem = random_problem(random)
     maker = QueryMaker.asking(random, problem, to)
-    for query in [maker.query() for _ in range(4)]:
+    for query in [parse_query(maker.query()) for _ in range(4)]:
         everywhere = _translated(problem.mapping, query, to)
         with mock.patch("heptox.translate.knowledge.MOST_TYPES", 0):
             assert _translated(problem.mapping, query, to) == everywhere
