@@ -27,7 +27,7 @@ def axis_matches(tree: SchemaTree, context: Path | None, axis: Axis, test: str) 
             return
         context = ()
     known = tree.known_matches.get((context, axis, test))
-    if known is not None:
+    if known is not None and tree.drawn is None:  # else what it passes by is to be said again
         yield from known
         return
     found: dict[Match, None] = {}
@@ -46,8 +46,7 @@ def _matches(tree: SchemaTree, context: Path, axis: Axis, test: str) -> Iterator
         yield from _descendants(tree, context, test)
     elif axis == "descendant-attribute":
         yield from axis_matches(tree, context, "attribute", test)
-        for below in axis_matches(tree, context, "descendant", WILDCARD):
-            yield from axis_matches(tree, below.path, "attribute", test)
+        yield from _attributes_below(tree, context, test)
     elif axis == "attribute":
         for attribute in tree.element(context).attributes:
             if test in (WILDCARD, attribute.name):
@@ -57,6 +56,26 @@ def _matches(tree: SchemaTree, context: Path, axis: Axis, test: str) -> Iterator
             yield Match((*context, TEXT))
     else:
         yield from _named_children(tree, context, test)
+
+
+def _attributes_below(tree: SchemaTree, context: Path, test: str) -> Iterator[Match]:
+    passed, tree.passed = tree.passed, {}
+    try:
+        for below in axis_matches(tree, context, "descendant", WILDCARD):
+            yield from axis_matches(tree, below.path, "attribute", test)
+    finally:
+        elements = {path[:-1] if path[-1].startswith(ANYWHERE) else path for path in tree.passed}
+        tree.passed = passed
+        for path in sorted(elements):
+            if _may_have_attribute(tree, path, test):
+                passed[(*path, f"{ANYWHERE}@{test}")] = None
+
+
+def _may_have_attribute(tree: SchemaTree, path: Path, test: str) -> bool:
+    """Whether an element at a path, or below it, may have an attribute."""
+    own = tree.element(path)
+    elements = (own, *(tree.graph.elements[key] for key in tree.types.below(own.key)))
+    return any(test in (WILDCARD, attribute.name) for element in elements for attribute in element.attributes)
 
 
 def _named_children(tree: SchemaTree, context: Path, test: str) -> Iterator[Match]:
