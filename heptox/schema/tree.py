@@ -73,8 +73,7 @@ class SchemaTree:
     nodes of ``whole``, which a mapping takes as wholes, and which count as leaves of the stop nodes that own them; if
     it is said which recursive elements are ``entered``, all other recursive ones are wholes, too.
 
-    Where ``drawn`` says for a path whether anything stands there, ``//name`` looks nowhere else; what it passes by is
-    in ``passed``, as far as it might have stood there.
+    Where ``drawn`` says which paths there are, ``//name`` looks at no others; ``passed`` is what might be there.
     """
 
     def __init__(

@@ -382,11 +382,7 @@ class Store:
         misfits = None
         if not intake.regular:
             self._delete(cursor, doc, rows_only=True)
-            source.seek(0)
-            again = XmlReader(source, name)
-            misfits = EdgeValidator(self.catalogue.schema, lambda: again.position, "HX6020")
-            for _ in again.read(misfits.start, misfits.end, misfits.text):
-                pass
+            misfits = _misfits(source, name, self.catalogue.schema)
         document = StoredDocument(
             doc,
             name,
@@ -406,6 +402,16 @@ class Store:
     def _delete(self, cursor: Cursor, doc: int, *, rows_only: bool = False) -> None:
         for table in self._tables if rows_only else [*self._tables, "chunks", "asides", "documents"]:
             rows_of(cursor, f"DELETE FROM {table} WHERE doc = ?", [doc])
+
+
+def _misfits(source: IO[bytes], name: str, schema: SchemaGraph) -> EdgeValidator:
+    """What keeps a document from having rows, which is read once more for that."""
+    source.seek(0)
+    again = XmlReader(source, name)
+    found = EdgeValidator(schema, lambda: again.position, "HX6020")
+    for _ in again.read(found.start, found.end, found.text):
+        pass
+    return found
 
 
 # -- rows --------------------------------------------------------------------------------------------------------

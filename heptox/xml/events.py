@@ -56,10 +56,8 @@ class Readable(Protocol):
 class XmlReader:
     """Reads a document piece by piece and keeps nothing of it: tags and texts are reported to handlers as they come.
 
-    What a document is stays as everywhere here; its size (:data:`MAXIMUM_SIZE`), its tags (:data:`MAXIMUM_TAG`) and its
-    entities (:data:`EXPANSION`) are limited, the depth of elements and the length of a text are not. Names are
-    expanded, and declarations of namespaces no attributes, unless names are to be given ``as_written``. If it
-    ``keeps_prefixes``, a name in a namespace that has a prefix is ``{namespace}local}prefix``.
+    Size (:data:`MAXIMUM_SIZE`), tags (:data:`MAXIMUM_TAG`) and entities (:data:`EXPANSION`) are limited; names expanded,
+    without declarations of namespaces, unless given ``as_written``: with ``keeps_prefixes``, ``{namespace}local}prefix``.
 
     >>> names: list[str] = []
     >>> from io import BytesIO
@@ -167,7 +165,7 @@ class XmlReader:
             start, end = self._expanded.start(start), self._expanded.end(end)
         parser.EndElementHandler = end
         if self._expands and text is not None:
-            start, text = self._counted(start, text)
+            start, text = _counted(start, text, self._tell)
         parser.StartElementHandler, parser.CharacterDataHandler = start, text
 
     @property
@@ -250,7 +248,7 @@ class XmlReader:
         if self._has_namespaces:
             start = self._expanded.start(start)
         if self._expands:
-            start, text = self._counted(start, text)
+            start, text = _counted(start, text, self._tell)
         self._parser.StartElementHandler, self._parser.CharacterDataHandler = start, text
         start(name, attributes)
 
@@ -331,17 +329,6 @@ class XmlReader:
         message = f"the {'parameter ' if parameter else ''}entity {name} is not read"
         raise InputError(Fault("HX1005", message, self.position, hint=HINTS["HX1005"]))
 
-    def _counted(self, start: StartHandler, text: _TextHandler) -> tuple[StartHandler, _TextHandler]:
-        def counted_start(name: str, attributes: list[str]) -> None:
-            self._tell(2 * len(name) + len("<></>") + sum(map(len, attributes)))
-            start(name, attributes)
-
-        def counted_text(part: str) -> None:
-            self._tell(len(part))
-            text(part)
-
-        return counted_start, counted_text
-
     def _tell(self, characters: int) -> None:
         self._told += characters
         if self._told > max(EXPANSION, EXPANSION_RATIO * self._read):
@@ -366,6 +353,20 @@ class XmlReader:
             hint = "names have the letters of XML 1.0 up to its fourth edition here"
         position = self._position(error.lineno, error.offset)
         return Fault(code, message, position, self._start.excerpt(self._block, offset), hint)
+
+
+def _counted(start: StartHandler, text: _TextHandler, tell: Callable[[int], None]) -> tuple[StartHandler, _TextHandler]:
+    """The handlers, of which it is said how many characters they take."""
+
+    def counted_start(name: str, attributes: list[str]) -> None:
+        tell(2 * len(name) + len("<></>") + sum(map(len, attributes)))
+        start(name, attributes)
+
+    def counted_text(part: str) -> None:
+        tell(len(part))
+        text(part)
+
+    return counted_start, counted_text
 
 
 def _report_asides(parser: expat.XMLParserType, aside: Callable[[str], None], tell: Callable[[int], None]) -> None:
