@@ -56,8 +56,8 @@ class Readable(Protocol):
 class XmlReader:
     """Reads a document piece by piece and keeps nothing of it: tags and texts are reported to handlers as they come.
 
-    Size (:data:`MAXIMUM_SIZE`), tags (:data:`MAXIMUM_TAG`) and entities (:data:`EXPANSION`) are limited; names expanded,
-    without declarations of namespaces, unless given ``as_written``: with ``keeps_prefixes``, ``{namespace}local}prefix``.
+    Size (:data:`MAXIMUM_SIZE`), tags (:data:`MAXIMUM_TAG`) and entities (:data:`EXPANSION`) are limited. Names are
+    expanded unless ``as_written``, with a prefix that it ``keeps_prefixes`` of as in ``{namespace}local}prefix``.
 
     >>> names: list[str] = []
     >>> from io import BytesIO
