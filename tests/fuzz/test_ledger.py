@@ -64,7 +64,7 @@ def test_the_command_counts_resumes_and_tells(tmp_path: Path) -> None:
 
 
 def test_a_wrong_translation_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(mapping: Mapping, _: object, to: Direction, *__: object) -> Translation:
+    def wrong(mapping: Mapping, _: object, to: Direction, *__: object, **___: object) -> Translation:
         return translate(mapping, parse_query("<wrong/>"), to)
 
     monkeypatch.setattr(checking, "translate", wrong)
