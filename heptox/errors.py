@@ -244,6 +244,10 @@ CODES: Final[dict[str, str]] = {
     "HX4035": "optional part of a rule's body that cannot be",
     "HX4036": "schema that a mapping names is not among its files",
     "HX4037": "value of an element that may be nil where no rule can say that it is not",
+    "HX4038": "selection that no node can be chosen by",
+    "HX4039": "function in a mapping that cannot be",
+    "HX4041": "inverse in a mapping that is none",
+    "HX4042": "table of codes that cannot be used",
     "HX4040": "document does not belong to the source schema of the mapping",
     # 5: translation
     "HX5001": "subtree that is copied, and has an arrow of its own inside",

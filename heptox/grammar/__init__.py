@@ -13,6 +13,7 @@ from heptox.grammar import query
 from heptox.grammar.arrows import (
     Arrow as Arrow,
     BoxDeclaration as BoxDeclaration,
+    ComputedValue as ComputedValue,
     Declaration as Declaration,
     Entity as Entity,
     JoinDeclaration as JoinDeclaration,

@@ -11,6 +11,7 @@ from lark import Token, Tree
 from heptox.errors import Fault, GrammarError, Position
 from heptox.grammar.parsing import fault_at, position_of, subtrees
 from heptox.grammar.query import Node
+from heptox.schema import written_step
 
 _Statement = TypeVar("_Statement")
 _STEPS: Final = {"attribute_step": "@{}", "box_step": "[{}]", "made_step": "+{}"}
@@ -18,7 +19,7 @@ _STEPS: Final = {"attribute_step": "@{}", "box_step": "[{}]", "made_step": "+{}"
 
 @dataclass(frozen=True, slots=True)
 class SchemaPath(Node):
-    """A path below the root; its steps are written ``name``, ``@name``, ``text()``, and, only the first, ``[Box]``.
+    """A path below the root; its steps are ``name``, ``@name``, ``text()``, selections, and, only the first, ``[Box]``.
 
     ``text`` is how it is written, where that is not these steps with slashes between.
     """
@@ -27,7 +28,7 @@ class SchemaPath(Node):
     text: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
-        return self.text or "/".join(self.steps)
+        return self.text or "/".join(written_step(step, str) for step in self.steps)
 
 
 class LineBuilder(Generic[_Statement]):
@@ -46,7 +47,10 @@ class LineBuilder(Generic[_Statement]):
             if step.data in ("attribute_step", "text_step"):
                 hint = "an attribute and text() end a path"
                 self._refuse("HX3001", f"nothing stands below {step_text(step)}", step, hint)
-        return SchemaPath(tuple(map(step_text, steps)), position=self._position(tree))
+        return SchemaPath(tuple(map(self._step, steps)), position=self._position(tree))
+
+    def _step(self, tree: Tree[Token]) -> str:
+        return step_text(tree)
 
     def _refuse(self, code: str, message: str, tree: Tree[Token], hint: str | None = None) -> None:
         self._faults.append(fault_at(code, message, self._text, self._position(tree), hint, self._line))

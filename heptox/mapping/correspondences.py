@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from heptox.grammar import Arrow, BoxDeclaration, Entity as EntityLine, SchemaPath
+from heptox.grammar import Arrow, BoxDeclaration, ComputedValue, Entity as EntityLine, SchemaPath
+from heptox.mapping.computed_leaves import computed_leaf, returned_leaves
 from heptox.mapping.content import content_difference
 from heptox.mapping.declarations import DeclaredSide, Members, resolve, resolve_member
 from heptox.mapping.findings import Findings
 from heptox.mapping.paths import Leaf, leaf_at, leaf_text, path_text
-from heptox.pattern import TAG
+from heptox.pattern import TAG, value_expression
 from heptox.schema import TEXT, Path, SchemaTree
 
 Membership: TypeAlias = tuple[Path, str]
@@ -23,7 +24,8 @@ class Correspondence:
     """An arrow between two leaves; when ``copied`` both are inner nodes, whose value is their subtree.
 
     It leads only out of nodes that are ``out_of`` members of source boxes, and only ``into`` such of target boxes; of
-    the boxes that are not named there, all nodes are meant.
+    the boxes that are not named there, all nodes are meant. Of a computed value, ``returned`` says for leaves of the
+    source how they are had from the target.
     """
 
     source: Leaf
@@ -32,10 +34,14 @@ class Correspondence:
     out_of: frozenset[Membership] = frozenset()
     into: frozenset[Membership] = frozenset()
     arrow: Arrow | None = field(default=None, compare=False, repr=False)
+    returned: tuple[tuple[Leaf, Leaf], ...] = ()
 
-    def mirrored(self) -> Correspondence:
-        """The arrow read from its target to its source."""
-        return Correspondence(self.target, self.source, self.copied, self.into, self.out_of, self.arrow)
+    def mirrored(self) -> tuple[Correspondence, ...]:
+        """The arrow read from its target to its source: one for each leaf that it supplies there."""
+        ends = self.returned if value_expression(self.source.path) else ((self.source, self.target),)
+        return tuple(
+            Correspondence(value, leaf, self.copied, self.into, self.out_of, self.arrow) for leaf, value in ends
+        )
 
     def is_part_of(self, other: Correspondence) -> bool:
         """Whether the other arrow carries all that this one does."""
@@ -128,8 +134,15 @@ def _correspondence(
 ) -> Correspondence | None:
     if arrow.copies:
         return _copy(arrow, source, target, findings)
-    start = _leaf(source, arrow.source, findings)
     end = _leaf(target, arrow.target, findings)
+    if isinstance(arrow.source, ComputedValue):
+        value = computed_leaf(source, arrow.source, findings)
+        if value is None or end is None:
+            return None
+        returned = returned_leaves(source, arrow, end[0], findings)
+        found = Correspondence(value, end[0], into=end[1], arrow=arrow, returned=returned)
+        return _allowed(found, source.tree, target.tree, findings)
+    start = _leaf(source, arrow.source, findings)
     return _allowed(_between(start, end, arrow), source.tree, target.tree, findings) if start and end else None
 
 
@@ -141,7 +154,7 @@ def _allowed(
     correspondence: Correspondence, begin: SchemaTree, end: SchemaTree, findings: Findings
 ) -> Correspondence | None:
     source, target = correspondence.source, correspondence.target
-    if target.stop or not source.stop:
+    if target.stop or not source.stop or (correspondence.arrow and correspondence.arrow.reading == "against"):
         return correspondence
     taken = leaf_text(begin, source)
     message = f"{leaf_text(end, target)} stands once below the root and cannot take {taken}, which repeats"
@@ -184,6 +197,7 @@ def _leaf_hint(tree: SchemaTree, path: Path) -> str:
 
 
 def _copy(arrow: Arrow, source: DeclaredSide, target: DeclaredSide, findings: Findings) -> Correspondence | None:
+    assert isinstance(arrow.source, SchemaPath)  # the grammar copies nothing else
     start = _inner(source, arrow.source, findings)
     end = _inner(target, arrow.target, findings)
     if start is None or end is None:
@@ -231,6 +245,8 @@ def _check_root_leaves(
     """The root is one node whatever rule makes it, so alternatives for its leaf would be two values of one leaf."""
     taken: dict[Leaf, Leaf] = {}
     for correspondence in found:
+        if correspondence.arrow and correspondence.arrow.reading == "against":
+            continue
         first = taken.setdefault(correspondence.target, correspondence.source)
         if not correspondence.target.stop and first != correspondence.source:
             takes = leaf_text(target, correspondence.target)

@@ -25,6 +25,7 @@ from heptox.mapping.file_names import side_prefixes
 from heptox.mapping.findings import Findings
 from heptox.mapping.model import Reference
 from heptox.mapping.paths import path_text, suggestion
+from heptox.mapping.selected_paths import with_selections
 from heptox.schema import (
     TEXT,
     AttributeType,
@@ -35,6 +36,7 @@ from heptox.schema import (
     id_paths,
     inferred_references,
     is_identifier,
+    plain,
 )
 from heptox.xml import NO_PREFIXES, Prefixes, UnboundPrefixError, split_name, unescaped_name
 
@@ -139,9 +141,13 @@ def resolve_member(side: DeclaredSide, written: SchemaPath, findings: Findings) 
     path, members = _through_boxes(tree, steps)
     if path[-1] == TEXT and path not in tree and path[:-1] in tree and tree.element(path[:-1]).text_only:
         path = path[:-1]
-    if path not in tree:
-        findings.add("HX4001", f"the {side.name} schema has no {written}", written, suggestion(tree, path))
+    if plain(path) not in tree:
+        findings.add("HX4001", f"the {side.name} schema has no {written}", written, suggestion(tree, plain(path)))
         return None
+    selected = with_selections(tree, path, written, findings)
+    if selected is None:
+        return None
+    path = selected
     if tree.is_cyclic(path if tree.is_element(path) else path[:-1]):
         message = f"{path_text(side.tree, path)} enters a recursive element type again"
         findings.add("HX4010", message, written, "copy the recursive part whole with =>")
@@ -166,7 +172,7 @@ def drawn_path(side: DeclaredSide, written: SchemaPath) -> Path | None:
         return None
     path, members = found
     names = {len(box.parent): member for box, member in members}
-    return tuple(names.get(place, step) for place, step in enumerate(path))
+    return tuple(names.get(place, step) for place, step in enumerate(plain(path)))
 
 
 def _through_boxes(tree: SchemaTree, steps: Path) -> tuple[Path, Members]:

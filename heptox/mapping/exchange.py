@@ -14,7 +14,7 @@ from heptox.mapping.identity import surrogate_value
 from heptox.mapping.image import ImageNode, write_image
 from heptox.mapping.instance import StopNode, Value, read_instance
 from heptox.mapping.model import HeadNode, Mapping, Rule, Surrogate
-from heptox.pattern import TAG, Term
+from heptox.pattern import TAG, Term, is_constant
 from heptox.schema import Path
 from heptox.xml import Document
 
@@ -74,7 +74,7 @@ class _Column:
     It is one for each node in the column ``each``, or for each value of its leaf number ``key``, or by its values.
     ``order`` are then the numbers of its leaves in an order that all rules share, ``None`` for one that others supply;
     where all rules supply the same in one order, there is none. The last leaves are the ``surrogates``, each with where
-    the values of its arguments are found.
+    the values of its arguments are found. The leaves ``constant`` have the same value in all nodes.
     """
 
     node: Path
@@ -85,6 +85,18 @@ class _Column:
     key: int | None
     order: tuple[int | None, ...] | None
     surrogates: tuple[tuple[Surrogate, tuple[tuple[int, Path], ...]], ...]
+    constant: frozenset[int]
+
+    def makes(self, values: Sequence[Value | None]) -> bool:
+        """Whether the node is there by what it has: a constant alone makes none."""
+        return self.each is not None or any(
+            value is not None for place, value in enumerate(values) if place not in self.constant
+        )
+
+    @property
+    def follows(self) -> bool:
+        """Whether the node is there with the one above it: it has nothing but constants, and one is its text."""
+        return len(self.constant) == len(self.leaves) and () in self.leaves
 
     def arguments(self, row: Row) -> tuple[Value | None, ...]:
         found = tuple([None if (node := row[place]) is None else node.values.get(path) for place, path in self.places])
@@ -203,7 +215,8 @@ def _column(node: HeadNode, table: Table, shared: tuple[Path, ...]) -> _Column:
     each = table.columns[node.each] if node.each is not None else None
     key = leaves.index(node.key) if node.key is not None else None
     order = None if leaves == shared else tuple(leaves.index(path) if path in leaves else None for path in shared)
-    return _Column(node.node, leaves, places, tag, each, key, order, surrogates)
+    constant = frozenset(place for place, (_, term) in enumerate(node.leaves) if is_constant(term.path))
+    return _Column(node.node, leaves, places, tag, each, key, order, surrogates, constant)
 
 
 def _depth(
@@ -217,6 +230,6 @@ def _depth(
     for number, (column, values, identity) in enumerate(zip(columns, arguments, identities, strict=True), start=1):
         if identity is None:
             break
-        if column.each is not None or values.count(None) < len(values):
+        if column.makes(values) or (column.follows and depth == number - 1):
             depth = number
     return depth

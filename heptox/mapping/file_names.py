@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar, cast
 from heptox.grammar import (
     Arrow,
     BoxDeclaration,
+    ComputedValue,
     Entity,
     Label,
     Name,
@@ -24,8 +25,8 @@ from heptox.grammar import (
     Statement,
 )
 from heptox.mapping.findings import Findings
-from heptox.pattern import TAG
-from heptox.schema import TEXT, SchemaGraph
+from heptox.pattern import TAG, Leaf, StringJoin, ValueExpression, substituted
+from heptox.schema import TEXT, SchemaGraph, selection_step, split_selection
 from heptox.xml import NO_PREFIXES, Prefixes, UnboundPrefixError
 
 _NO_NAMES: Final = (TEXT, TAG, ".")
@@ -93,7 +94,10 @@ class FileNames:
             case Arrow() | Entity():
                 source = self._expanded(statement.source, "source")
                 target = self._expanded(statement.target, "target")
-                return replace(statement, source=source, target=target)
+                found = replace(statement, source=source, target=target)
+                if isinstance(statement, Entity) or not statement.inverses:
+                    return found
+                return replace(found, inverses=self._expanded(statement.inverses, "target"))
             case SchemaDeclaration() | NamespaceDeclaration():
                 return statement
             case BoxDeclaration():
@@ -117,6 +121,14 @@ class FileNames:
             case SchemaPath():
                 steps = tuple(self._step(step, side, value) for step in value.steps)
                 return value if steps == value.steps else replace(value, steps=steps, text=str(value))
+            case ComputedValue():
+                leaves = tuple(self._expanded(leaf, side) for leaf in value.leaves)
+                paths = {old.steps: new.steps for old, new in zip(value.leaves, leaves, strict=True)}
+
+                def image(leaf: Leaf | StringJoin) -> ValueExpression:
+                    return replace(leaf, path=paths.get(leaf.path, leaf.path))
+
+                return ComputedValue(substituted(value.expression, image), leaves, str(value), position=value.position)
             case Name():
                 return replace(value, text=self._step(value.text, side, value), written=str(value))
             case Label():
@@ -130,6 +142,10 @@ class FileNames:
     def _step(self, step: str, side: Side, at: Node) -> str:
         if step in _NO_NAMES or step.startswith("["):
             return step
+        name, tests = split_selection(step)
+        if tests:
+            expanded = (replace(test, path=tuple(self._step(one, side, at) for one in test.path)) for test in tests)
+            return selection_step(self._step(name, side, at), tuple(expanded))
         is_attribute = step.startswith("@")
         name = step.removeprefix("@")
         try:

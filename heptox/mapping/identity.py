@@ -9,7 +9,7 @@ from typing import Final
 from heptox.mapping.model import Argument, HeadNode, Rule, Surrogate
 from heptox.mapping.paths import Leaf, is_sure, schema_order
 from heptox.pattern import NODE, TAG, Comparison, Presence, Term, atom_terms
-from heptox.schema import Path, SchemaTree
+from heptox.schema import Path, SchemaTree, plain
 from heptox.xml import split_name
 
 DIGITS: Final = 32
@@ -23,7 +23,7 @@ def declared_key(tree: SchemaTree, keys: Collection[Path], node: Path, leaves: C
     that a rule supplies as values; of several keys the first in the order of the schema counts. ``None`` where there is
     none, and for the root, which its document identifies.
     """
-    own = [key for key in keys if tree.stop(key) == node and key[len(node) :] in leaves]
+    own = [key for key in keys if tree.stop(key) == plain(node) and key[len(node) :] in leaves]
     return min(own, key=lambda key: schema_order(tree, key))[len(node) :] if node and own else None
 
 

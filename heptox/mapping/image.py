@@ -12,7 +12,7 @@ from heptox.mapping.image_names import image_prefixes, with_value_prefixes
 from heptox.mapping.instance import Subtree, Value
 from heptox.mapping.model import Rule
 from heptox.pattern import TAG
-from heptox.schema import TEXT, Box, Path, SchemaTree
+from heptox.schema import TEXT, Box, Path, SchemaTree, is_selection, split_selection
 from heptox.xml import (
     Document,
     XmlElement,
@@ -81,6 +81,10 @@ class _Writing:
         self._boxed = {(*box.parent, member): box for box in tree.boxes for member in box.members}
         ends = {node.node + path for rule in rules for node in rule.head for path in ((), *node.paths)}
         self._made = {end[:length] for end in ends for length in range(len(end) + 1)}
+        self._selections: dict[Path, list[Path]] = {}
+        for path in sorted(path for path in self._made if path and is_selection(path[-1])):
+            beside = (*path[:-1], split_selection(path[-1])[0])
+            self._selections.setdefault(beside, []).append(path)
         self._tags: dict[tuple[Path, str], str] = {}
 
     def fill(self, element: XmlElement, node: ImageNode, below: Path) -> None:
@@ -116,6 +120,9 @@ class _Writing:
                     yield from others
 
     def _child(self, node: ImageNode, path: Path, below: Path) -> Iterator[XmlElement]:
+        for selection in self._selections.get(path, ()):
+            for each in node.below.get(selection, {}).values():
+                yield self._stop(path[-1], each)
         if path not in self._made:
             return
         if self._tree.is_stop(path):

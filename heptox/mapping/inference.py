@@ -23,11 +23,12 @@ from heptox.mapping.paths import Leaf, component, is_sure, leaf_text, path_text,
 from heptox.mapping.referred_nodes import ReferredNodes, Referring
 from heptox.mapping.rule_bodies import Anchors, RuleBody, rule_bodies
 from heptox.mapping.rule_input import RuleInput
+from heptox.mapping.selected_nodes import by_values
 from heptox.mapping.surrogates import ArrowSet
-from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
-from heptox.schema import Path, SchemaTree
+from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable, constant_step
+from heptox.schema import Path, SchemaTree, split_selection
 
-_AFTER: Final = 1 << 60
+_AFTER: Final = (1 << 60, "")
 
 
 def infer_rules(
@@ -58,7 +59,8 @@ def infer_rules(
         chain = target.tree.stops(stop)
         candidates = [c for c in ordered if c.target.stop in chain]
         lines = [entity for entity in entities if entity.target in chain]
-        rules.update(dict.fromkeys(inference.rules(chain, candidates, lines)))
+        made = (one for rule in inference.rules(chain, candidates, lines) for one in by_values(rule))
+        rules.update(dict.fromkeys(made))
     if not findings:
         inference.report_unused(found)
     unsaid: dict[Path, str] = {}
@@ -72,6 +74,13 @@ def infer_rules(
     if mirrored and len(left) < len(found):
         return infer_rules(replace(arrow_set, arrows=left), entities, sides, findings, mirrored=True)
     return said
+
+
+def _constants(stop: Path, leaves: Sequence[tuple[Path, Term]], root: str) -> Iterator[tuple[Path, Term]]:
+    """The leaves that make a node one of a selection, which are not drawn."""
+    for test in split_selection(stop[-1])[1] if stop else ():
+        if test.test == "=" and len(test.values) == 1 and test.path not in dict(leaves):
+            yield test.path, Term(root, (constant_step(test.values[0]),))
 
 
 def _report_nil(
@@ -204,6 +213,10 @@ class _Inference:
         ordered = sorted(made, key=lambda leaf: schema_order(self.input.target.tree, leaf.absolute))
         return tuple((leaf.path, made[leaf]) for leaf in ordered)
 
+    def _in_order(self, stop: Path, leaves: Iterable[tuple[Path, Term]]) -> tuple[tuple[Path, Term], ...]:
+        tree = self.input.target.tree
+        return tuple(sorted(leaves, key=lambda leaf: schema_order(tree, (*stop, *leaf[0]))))
+
     def _absent(self, withheld: Correspondence, body: RuleBody, names: Mapping[Path, str]) -> Condition | None:
         leaf, tree = withheld.source, self.input.source.tree
         if leaf.stop in body.required:
@@ -251,7 +264,8 @@ class _Inference:
         head: list[HeadNode] = []
         for stop in chain:
             own = [c for c in alternative.chosen if c.target.stop == stop]
-            leaves = tuple((c.target.path, term(c.source)) for c in own)
+            drawn = tuple((c.target.path, term(c.source)) for c in own)
+            leaves = self._in_order(stop, (*drawn, *_constants(stop, drawn, names[()])))
             copied = frozenset(c.target.path for c in own if c.copied)
             values = [c.target.path for c in own if not c.copied]
             key = declared_key(self.input.target.tree, self.input.target.declared_keys, stop, values)

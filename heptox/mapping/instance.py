@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from heptox.errors import Fault, MappingError, Position
+from heptox.mapping.element_values import is_selected, value_of
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.paths import path_text
-from heptox.pattern import NODE, TAG, Absence, NoNode, Presence, atom_terms
-from heptox.schema import TEXT, Path, SchemaTree, other_schema_fault
+from heptox.pattern import NODE, TAG, Absence, NoNode, Presence, ValueExpression, atom_terms, value_expression
+from heptox.schema import TEXT, Path, SchemaTree, SelectionTest, other_schema_fault, plain, split_selection
 from heptox.xml import Document, XmlElement, line_of, split_name
 
 if TYPE_CHECKING:
@@ -67,12 +68,15 @@ class _Reader:
     path: Path
     leaf: Path
     is_stop: bool
+    tests: tuple[SelectionTest, ...] = ()
     attributes: dict[str, Path] = field(default_factory=dict)
     text: Path | None = None
     copies: bool = False
     is_asked: bool = False
     stands_for_itself: bool = False
+    computed: dict[Path, ValueExpression] = field(default_factory=dict)
     children: dict[str, _Reader] = field(default_factory=dict)
+    by_name: dict[str, list[_Reader]] = field(default_factory=dict)
     box: _Reader | None = None
 
 
@@ -113,6 +117,9 @@ def _use(tree: SchemaTree, stop: _Reader, path: Path, *, copied: bool = False, i
     if last == NODE:
         stop.stands_for_itself = True
         return
+    if (expression := value_expression(path)) is not None:
+        stop.computed[path] = expression
+        return
     if last.startswith("@"):
         _below(tree, stop, path[:-1]).attributes[last[1:]] = path
     elif last == TEXT:
@@ -130,12 +137,17 @@ def _below(tree: SchemaTree, reader: _Reader, path: Path) -> _Reader:
     for step in path:
         here = (*reader.path, step)
         is_stop = tree.is_stop(here)
-        new = _Reader(here, () if is_stop else (*reader.leaf, step), is_stop)
+        name, tests = split_selection(step)
+        new = _Reader(here, () if is_stop else (*reader.leaf, step), is_stop, tests)
         if tree.box(here):
             reader.box = reader.box or new
             reader = reader.box
+        elif step in reader.children:
+            reader = reader.children[step]
         else:
-            reader = reader.children.setdefault(step, new)
+            reader.by_name.setdefault(name, []).append(new)
+            reader.children[step] = new
+            reader = new
     return reader
 
 
@@ -149,30 +161,35 @@ class _Reading:
         self._document, self._tree, self._reader, self._trace = document, tree, reader, trace
         self._number = 0
         self._numbers: dict[str, int] = {}
+        self._surrogates: dict[XmlElement, str] = {}
         self._faults: list[Fault] = []
         self._tags: dict[tuple[Path, str], str | None] = {}
 
     def root(self) -> StopNode:
-        node = self._stop_node(self._document.root, self._reader, None)
+        node = self._stop_node(0, self._document.root, self._reader)
         if self._faults:
             raise MappingError(self._faults)
         return node
 
-    def _stop_node(self, element: XmlElement, reader: _Reader, tag: str | None) -> StopNode:
-        node = StopNode(self._number)
-        self._number += 1
+    def _stop_node(self, number: int, element: XmlElement, reader: _Reader, tag: str | None = None) -> StopNode:
+        node = StopNode(number)
         if tag is not None:
             self._value(node, reader, (TAG,), tag, element)
         if reader.stands_for_itself:
-            node.values[(NODE,)] = self._surrogate(reader.path)
+            node.values[(NODE,)] = self._surrogate(element, plain(reader.path))
+        for path, expression in reader.computed.items():
+            if (value := value_of(element, expression)) is not None:
+                self._value(node, reader, path, value, element)
         self._fill(node, element, reader)
         return node
 
-    def _surrogate(self, path: Path) -> str:
+    def _surrogate(self, element: XmlElement, path: Path) -> str:
         """What stands for a node where its identity is a value: an XML name that no other node of the document has."""
-        name = ".".join(split_name(step.strip("[]"))[1] for step in path or (self._tree.root,))
-        number = self._numbers[name] = self._numbers.get(name, 0) + 1
-        return f"{name}.{number}"
+        if element not in self._surrogates:
+            name = ".".join(split_name(step.strip("[]"))[1] for step in path or (self._tree.root,))
+            number = self._numbers[name] = self._numbers.get(name, 0) + 1
+            self._surrogates[element] = f"{name}.{number}"
+        return self._surrogates[element]
 
     def _fill(self, node: StopNode, element: XmlElement, reader: _Reader) -> None:
         for name, path in reader.attributes.items():
@@ -199,17 +216,22 @@ class _Reading:
         met: set[str] = set()
         for child in element:
             name = str(child.tag)
-            below = reader.children.get(name)
-            if below is None:
-                if reader.box and (tag := self._tag(reader.box.path, name)) is not None:
-                    node.below.setdefault(reader.box.path, []).append(self._stop_node(child, reader.box, tag))
-            elif below.is_stop:
-                node.below.setdefault(below.path, []).append(self._stop_node(child, below, None))
-            elif name in met:
-                self._tell(f"{path_text(self._tree, below.path)} stands there again, the schema has it once", child)
-            else:
-                met.add(name)
-                self._fill(node, child, below)
+            readers = reader.by_name.get(name, ())
+            self._number = number = self._number + 1  # which all virtual nodes of the element share
+            if not readers and reader.box and (tag := self._tag(reader.box.path, name)) is not None:
+                node.below.setdefault(reader.box.path, []).append(self._stop_node(number, child, reader.box, tag))
+            for below in readers:
+                if not below.is_stop:
+                    self._fill_once(node, child, below, met)
+                elif is_selected(child, below.tests):
+                    node.below.setdefault(below.path, []).append(self._stop_node(number, child, below))
+
+    def _fill_once(self, node: StopNode, child: XmlElement, reader: _Reader, met: set[str]) -> None:
+        if reader.path[-1] in met:
+            self._tell(f"{path_text(self._tree, reader.path)} stands there again, the schema has it once", child)
+        else:
+            met.add(reader.path[-1])
+            self._fill(node, child, reader)
 
     def _tag(self, box: Path, name: str) -> str | None:
         """The value behind the tag of a child; ``None`` for one that is not in the box."""

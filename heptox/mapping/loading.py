@@ -19,6 +19,7 @@ from heptox.grammar import (
     parse_arrow_lines,
     parse_rule_parts,
 )
+from heptox.mapping.constants import constant_leaves, constant_value
 from heptox.mapping.correspondences import Correspondence, check_boxes, correspondences, entities
 from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, read_schemas
 from heptox.mapping.file_names import FileNames
@@ -138,7 +139,9 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Exam
     boxes = [statement for statement in statements if isinstance(statement, BoxDeclaration)]
     lines = [statement for statement in statements if isinstance(statement, EntityLine)]
     sides = declared.source, declared.target
-    found = correspondences(arrows, *sides, findings)
+    remarks = Findings(text, file)
+    constants = constant_leaves(arrows, sides[1], findings, remarks)
+    found = correspondences([arrow for arrow in arrows if constant_value(arrow) is None], *sides, findings)
     if not faults and None not in named:
         # A line that cannot be read may be the very arrow that a box lacks.
         check_boxes(boxes, found, sides, findings)
@@ -146,11 +149,10 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Exam
     source_nodes = (*(c.source.absolute for c in found), *(entity.source for entity in every))
     target_nodes = (*(c.target.absolute for c in found), *(entity.target for entity in every))
     sides = sides[0].with_identifiers(source_nodes), sides[1].with_identifiers(target_nodes)
-    read_arrows, read_lines = read_along(found, every)
+    read_arrows, read_lines = read_along(found, every, constants)
     made = with_surrogates(read_arrows, read_lines, *sides)
     along = infer_rules(made, read_lines, sides, findings)
-    remarks = Findings(text, file)
-    mirrored = infer_mirrored(found, every, sides, remarks)
+    mirrored = infer_mirrored(found, every, constants, sides, remarks)
     sound = _mapping(DeclaredSides(sides[0], mirrored.target), along, mirrored.rules)
     sound = replace(sound, invented_source=mirrored.invented, invented_target=made.invented)
     return Examination(shown, declared, found, sound, findings.faults, remarks.faults)

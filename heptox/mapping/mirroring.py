@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from heptox.mapping.constants import ConstantLeaf, with_constants
 from heptox.mapping.correspondences import Correspondence, Entity
 from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.findings import Findings
@@ -17,11 +18,13 @@ from heptox.schema import AttributeType, Path, SchemaTree
 Lines = tuple[tuple[Correspondence, ...], tuple[Entity, ...]]
 
 
-def read_along(found: Sequence[Correspondence], entities: Sequence[Entity]) -> Lines:
+def read_along(found: Sequence[Correspondence], entities: Sequence[Entity], constants: Sequence[ConstantLeaf]) -> Lines:
     """The lines that are read from source to target."""
-    return (
+    return with_constants(
+        constants,
         tuple(c for c in found if c.arrow is None or c.arrow.reading != "against"),
         tuple(e for e in entities if e.line is None or e.line.reading != "against"),
+        along=True,
     )
 
 
@@ -39,6 +42,7 @@ class MirroredReading:
 def infer_mirrored(
     found: Sequence[Correspondence],
     entities: Sequence[Entity],
+    constants: Sequence[ConstantLeaf],
     sides: tuple[DeclaredSide, DeclaredSide],
     remarks: Findings,
 ) -> MirroredReading:
@@ -49,6 +53,7 @@ def infer_mirrored(
     """
     source, target = sides
     answering = _with_implied_references(found, target, remarks)
+    found, entities = with_constants(constants, found, entities, along=False)
     arrows = tuple(_mirrored(found, (source, answering), remarks))
     lines = tuple(e.mirrored() for e in entities if e.line is None or e.line.reading != "along")
     made = with_surrogates(arrows, lines, answering, source)
@@ -62,7 +67,14 @@ def _mirrored(
     """The arrows from target to source, without those that have no meaning there."""
     target = sides[1]
     trees = sides[0].tree, target.tree
-    read = [c for c in found if c.arrow is None or c.arrow.reading != "along"]
+    read = []
+    for correspondence in found:
+        if correspondence.arrow is None or correspondence.arrow.reading != "along":
+            back = correspondence.mirrored()
+            read += [replace(correspondence, source=one.target, target=one.source, returned=()) for one in back]
+            if not back:
+                message = f"no inverse says how leaves are had from {leaf_text(target.tree, correspondence.target)}"
+                remarks.add("HX4026", message, correspondence.arrow, "write inverse EXPRESSION behind it, or oneway")
     valued = {c.source for c in read if not _is_identifier(target, c.target)}
     wholes = {c.source.absolute for c in read if c.copied}
     taken: dict[Leaf, Leaf] = {}
@@ -85,7 +97,7 @@ def _mirrored(
             message = f"{leaf_text(trees[0], source)} stands once below the root and takes {other} already"
             remarks.add("HX4026", message, correspondence.arrow, "write oneway behind one of the arrows")
         else:
-            yield correspondence.mirrored()
+            yield from correspondence.mirrored()
 
 
 def _is_identifier(side: DeclaredSide, leaf: Leaf) -> bool:

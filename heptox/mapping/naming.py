@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from heptox.mapping.model import Rule
 from heptox.pattern import NODE, TAG, Term
-from heptox.schema import TEXT, Path, SchemaTree
+from heptox.schema import COMPUTED, TEXT, Path, SchemaTree, split_selection, written_step
 from heptox.xml import split_name
 
 
@@ -42,7 +42,15 @@ def function_name(tree: SchemaTree, path: Path) -> str:
     >>> function_name(tree, ()), function_name(tree, ("b", "[C]"))
     ('f_a', 'f_b_C')
     """
-    return "_".join(("f", *(_local(step.strip("[]")) for step in path or (tree.root,))))
+    return "_".join(("f", *(_local(_spoken(step)) for step in path or (tree.root,))))
+
+
+def _spoken(step: str) -> str:
+    """A step without its signs: of a selection its name and the values that it compares, of a function this."""
+    if step.startswith(COMPUTED):
+        return "_".join(re.findall(r"\w+", written_step(step, _local)))
+    name, tests = split_selection(step)
+    return "_".join((name.strip("[]@"), *(re.sub(r"[^\w-]", "_", value) for test in tests for value in test.values)))
 
 
 def _plain(step: str) -> str:
@@ -51,7 +59,7 @@ def _plain(step: str) -> str:
         return "tag"
     if step == TEXT:
         return "text"
-    name = re.sub(r"[^\w-]", "_", _local(step.strip("[]@")))
+    name = re.sub(r"[^\w-]", "_", _local(_spoken(step)))
     return name if re.match(r"[^\W\d]", name) else f"v{name}"
 
 

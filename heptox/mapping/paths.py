@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Final
 
 from heptox.errors import near_names
-from heptox.pattern import NODE, TAG
-from heptox.schema import TEXT, Path, SchemaTree
+from heptox.pattern import NODE, TAG, Constant, value_expression
+from heptox.schema import COMPUTED, TEXT, Path, SchemaTree, split_selection
 from heptox.xml import XSI_NIL
 
 _MOST_CANDIDATES: Final = 5000
@@ -56,6 +56,8 @@ def path_text(tree: SchemaTree, path: Path) -> str:
 
 def path_steps(path: Path) -> Path:
     """The steps by which a path is written in a mapping."""
+    if path and path[-1].startswith(COMPUTED):
+        return path[-1:]
     boxes = [number for number, step in enumerate(path) if step.startswith("[")]
     return tuple(step for step in path[boxes[-1] if boxes else 0 :] if step not in (TAG, NODE))
 
@@ -71,17 +73,23 @@ def component(tree: SchemaTree, stop: Path) -> Path | None:
     return stops[1] if len(stops) > 1 else None
 
 
-def schema_order(tree: SchemaTree, path: Path) -> tuple[int, ...]:
-    """A key that sorts nodes as the schema tree has them, parents first and a tag before what is below its box."""
-    return tuple(
-        -1 if path[depth] in (TAG, NODE) else tree.children(path[:depth]).index(path[: depth + 1])
-        for depth in range(len(path))
-    )
+def schema_order(tree: SchemaTree, path: Path) -> tuple[tuple[int, str], ...]:
+    """A key that sorts nodes as the schema tree has them, parents first and a tag before what is below its box; virtual
+    nodes behind the one that they stand beside.
+    """
+    return tuple((_place(tree, path[: depth + 1]), path[depth]) for depth in range(len(path)))
+
+
+def _place(tree: SchemaTree, path: Path) -> int:
+    """The place of a node among those that its parent has: what no schema declares comes before them."""
+    if path[-1] in (TAG, NODE) or path[-1].startswith(COMPUTED):
+        return -1
+    return tree.children(path[:-1]).index((*path[:-1], split_selection(path[-1])[0]))
 
 
 def is_sure(tree: SchemaTree, leaf: Leaf) -> bool:
     """Whether a leaf has a value wherever its stop node is, as a tag has."""
-    if leaf.path in ((TAG,), (NODE,)):
+    if leaf.path in ((TAG,), (NODE,)) or isinstance(value_expression(leaf.path), Constant):
         return True
     return tree.required(leaf.absolute, below=leaf.stop) and not may_be_nil(tree, leaf.absolute)
 

@@ -81,8 +81,11 @@ from heptox.pattern.value_expression import (
     ValueExpression as ValueExpression,
     computed_step as computed_step,
     constant_step as constant_step,
+    is_constant as is_constant,
     leaf_paths as leaf_paths,
+    parts as parts,
     substituted as substituted,
     value_expression as value_expression,
 )
+from heptox.pattern.value_functions import evaluate as evaluate
 from heptox.pattern.values import Numeric as Numeric, double as double, holds as holds, literal as literal

@@ -11,11 +11,9 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
-from heptox.schema import Path
-
-_MARK: Final = "="
+from heptox.schema import COMPUTED, Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ def computed_step(expression: ValueExpression) -> str:
     >>> computed_step(Call("upper-case", (Leaf(("name",)),)))
     '=["call","upper-case",[["leaf",["name"]]]]'
     """
-    return _MARK + json.dumps(_written(expression), ensure_ascii=False, separators=(",", ":"))
+    return COMPUTED + json.dumps(_written(expression), ensure_ascii=False, separators=(",", ":"))
 
 
 def value_expression(path: Path) -> ValueExpression | None:
@@ -77,12 +75,17 @@ def value_expression(path: Path) -> ValueExpression | None:
     >>> value_expression(("item", computed_step(Constant("text"))))
     Constant(value='text')
     """
-    return _read(path[-1]) if path and path[-1].startswith(_MARK) else None
+    return _read(path[-1]) if path and path[-1].startswith(COMPUTED) else None
 
 
 def constant_step(value: str) -> str:
     """The step of the computed leaf that always has one value."""
     return computed_step(Constant(value))
+
+
+def is_constant(path: Path) -> bool:
+    """Whether a leaf is one that always has the same value."""
+    return isinstance(value_expression(path), Constant)
 
 
 def parts(expression: ValueExpression) -> Iterator[ValueExpression]:
@@ -134,7 +137,7 @@ def _written(expression: ValueExpression) -> list[Any]:
 
 @lru_cache(maxsize=4096)
 def _read(step: str) -> ValueExpression:
-    return _expression(json.loads(step.removeprefix(_MARK)))
+    return _expression(json.loads(step.removeprefix(COMPUTED)))
 
 
 def _expression(written: list[Any]) -> ValueExpression:

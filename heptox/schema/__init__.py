@@ -77,10 +77,14 @@ from heptox.schema.renaming import (
     renamed as renamed,
 )
 from heptox.schema.selections import (
+    COMPUTED as COMPUTED,
     SelectionTest as SelectionTest,
+    is_selection as is_selection,
     plain as plain,
+    quoted as quoted,
     selection_step as selection_step,
     split_selection as split_selection,
+    written_step as written_step,
 )
 from heptox.schema.steps import (
     axis_matches as axis_matches,

@@ -7,15 +7,17 @@ selections are one virtual node exactly when their steps are equal.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 Path: TypeAlias = tuple[str, ...]
 Test: TypeAlias = Literal["=", "!=", "exists", "not"]
 
-SELF: Final = "."
-"""The step before a selection of the document as a whole: ``.[leader/type = "am"]``."""
+COMPUTED: Final = "="
+"""What the step of a computed leaf begins with, whose value is a function of leaves (:mod:`heptox.pattern`)."""
+_OPERATORS: Final = frozenset(["+", "-", "*", "div", "=", "!=", "<", "<=", ">", ">=", "and", "or", "||"])
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,7 +57,7 @@ def split_selection(step: str) -> tuple[str, tuple[SelectionTest, ...]]:
     ('[Box]', ())
     """
     at = step.find("[", step.find("}") + 1)
-    if at < 1 or step.startswith("="):
+    if at < 1 or step.startswith(COMPUTED):
         return step, ()
     found = json.loads(step[at:])
     return step[:at], tuple(SelectionTest(test, tuple(path), tuple(values)) for test, path, values in found)
@@ -70,3 +72,68 @@ def plain(path: Path) -> Path:
     if not any("[" in step for step in path):
         return path
     return tuple(split_selection(step)[0] for step in path)
+
+
+def is_selection(step: str) -> bool:
+    """Whether a step has conditions."""
+    return bool(split_selection(step)[1])
+
+
+def written_step(step: str, name: Callable[[str], str]) -> str:
+    """A step as texts have it; ``name`` writes those without conditions.
+
+    >>> written_step('field[["=",["@tag"],["245"]],["exists",["@ind1"],[]]]', str)
+    'field[@tag = "245" and @ind1]'
+    >>> written_step('=["call","concat",[["leaf",["first"]],["constant"," "],["leaf",["last"]]]]', str)
+    'concat(first, " ", last)'
+    """
+    if step.startswith(COMPUTED):
+        return _written(json.loads(step.removeprefix(COMPUTED)), name)
+    if step.endswith("()"):
+        return step
+    element, tests = split_selection(step)
+    if not tests:
+        return name(step)
+    return f"{name(element)}[{' and '.join(_written_test(test, name) for test in tests)}]"
+
+
+def _written_path(path: Path, name: Callable[[str], str]) -> str:
+    return "/".join(written_step(step, name) for step in path) or "."
+
+
+def _written_test(test: SelectionTest, name: Callable[[str], str]) -> str:
+    path = _written_path(test.path, name)
+    if test.test == "exists":
+        return path
+    if test.test == "not":
+        return f"not({path})"
+    values = ", ".join(map(quoted, test.values))
+    return f"{path} {test.test} {values if len(test.values) == 1 else f'({values})'}"
+
+
+def _written(value: Any, name: Callable[[str], str]) -> str:
+    """A value expression as XPath writes it, from its form in a step."""
+    match value:
+        case ["leaf", path]:
+            return _written_path(path, name)
+        case ["constant", text]:
+            return quoted(text)
+        case ["string-join", path, separator]:
+            return f"string-join({_written_path(path, name)}, {quoted(separator)})"
+        case ["lookup", argument, _, other]:
+            parts = [argument, *([] if other is None else [other])]
+            return f"lookup({', '.join(_written(part, name) for part in parts)})"
+        case ["call", "if", [condition, then, *other]]:
+            otherwise = _written(other[0], name) if other else "()"
+            return f"if ({_written(condition, name)}) then {_written(then, name)} else {otherwise}"
+        case ["call", function, arguments] if function in _OPERATORS and len(arguments) == 2:
+            left, right = (_written(argument, name) for argument in arguments)
+            return f"({left} {function} {right})"
+        case ["call", function, arguments]:
+            return f"{function}({', '.join(_written(argument, name) for argument in arguments)})"
+    raise ValueError("no computed leaf")
+
+
+def quoted(text: str) -> str:
+    """A string as XPath writes it."""
+    return '"' + text.replace('"', '""') + '"'

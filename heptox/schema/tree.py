@@ -15,9 +15,9 @@ from heptox.errors import Fault, SchemaError
 from heptox.schema.element_types import TEXT, types_of
 from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, Cardinality, Element, SchemaGraph
+from heptox.schema.selections import COMPUTED, Path as Path, is_selection, split_selection, written_step
 from heptox.xml import expanded_name, name_spellings, split_name, unescaped_name
 
-Path: TypeAlias = tuple[str, ...]
 Axis: TypeAlias = Literal["child", "descendant", "attribute", "descendant-attribute"]
 
 ANYWHERE: Final = "//"
@@ -72,6 +72,9 @@ class SchemaTree:
     elements of that type at any depth, where unfolding the steps between would never end, or is of no use: below the
     nodes of ``whole``, which a mapping takes as wholes, and which count as leaves of the stop nodes that own them; if
     it is said which recursive elements are ``entered``, all other recursive ones are wholes, too.
+
+    Beside each element stand the virtual nodes of selections (:mod:`heptox.schema.selections`), of which each repeats,
+    and below it computed leaves, which may be absent; they are there when they are asked for, and never listed.
 
     Where ``drawn`` says which paths there are, ``//name`` looks at no others; ``passed`` is what might be there.
     """
@@ -163,10 +166,10 @@ class SchemaTree:
                 self._elements[path] = self.types_by_name.graph.elements[step.removeprefix(ANYWHERE)]
                 return self._elements[path]
             box = self._boxes.get(path)
-            name = box.members[0] if box else step
+            name = box.members[0] if box else split_selection(step)[0]
             tree = self._tree_of(parent)
             child = tree.types.children[self.element(parent).key].get(name)
-            if child is None or (box is None and path in self._boxed):
+            if child is None or (box is None and (*parent, name) in self._boxed):
                 raise KeyError(path)
             self._elements[path] = tree.graph.elements[child.key]
         return self._elements[path]
@@ -192,19 +195,22 @@ class SchemaTree:
             return Cardinality.ONE
         if path[-1].startswith("@"):
             return self.attribute(path).cardinality
+        if path[-1].startswith(COMPUTED):
+            self.element(path[:-1])
+            return Cardinality.OPTIONAL
         if path[-1] == TEXT:
             element = self.element(path[:-1])
             if not element.text or (element.text_only and path[:-1] not in self._boxes):
                 raise KeyError(path)
             return Cardinality.MANY if element.mixed else Cardinality.ONE
         self.element(path)
-        if path in self._boxes or path[-1].startswith(ANYWHERE):
+        if path in self._boxes or path[-1].startswith(ANYWHERE) or is_selection(path[-1]):
             return Cardinality.MANY
         return self._tree_of(path[:-1]).types.children[self.element(path[:-1]).key][path[-1]].cardinality
 
     def is_element(self, path: Path) -> bool:
         """Whether the node is an element (or a box of elements), not an attribute or text."""
-        return not path or not (path[-1].startswith("@") or path[-1] == TEXT)
+        return not path or not (path[-1].startswith(("@", COMPUTED)) or path[-1] == TEXT)
 
     def may_hold_anything(self, path: Path | None, *, deep: bool) -> bool:
         """Whether open content stands at an element, or, if ``deep``, anywhere below it; ``None`` is the document."""
@@ -363,8 +369,7 @@ class SchemaTree:
 
     def written(self, path: Path) -> str:
         """A path as a text has it: its names with the prefixes of the schema."""
-        step = self.graph.prefixes.step
-        return "/".join(name if name.endswith("()") else step(name) for name in path)
+        return "/".join(written_step(step, self.graph.prefixes.step) for step in path)
 
 
 def _walked(tree: SchemaTree, path: Path, only: Container[str] | None) -> Iterator[Path]:

@@ -1,0 +1,103 @@
+"""Values that arrows compute, as leaves of the node whose leaves they speak of (``semantics.md`` section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from heptox.grammar import Arrow, ComputedValue, SchemaPath
+from heptox.mapping.declarations import DeclaredSide, resolve
+from heptox.mapping.findings import Findings
+from heptox.mapping.paths import Leaf, leaf_at, path_text
+from heptox.mapping.selected_paths import value_path
+from heptox.pattern import Leaf as LeafValue, StringJoin, ValueExpression, computed_step, parts, substituted
+from heptox.schema import Path
+
+_ONE_NODE = "a function speaks of leaves that one node has once; string-join gathers those that repeat"
+
+
+def computed_leaf(side: DeclaredSide, value: ComputedValue, findings: Findings) -> Leaf | None:
+    """The leaf that a computed value is; ``None`` after reporting what is wrong with it (HX4039)."""
+    paths: dict[Path, Path] = {}
+    for written in value.leaves:
+        found = _leaf_path(side, written, findings)
+        if found is None:
+            return None
+        paths[written.steps] = found
+    stop = _node(side, value, paths, findings)
+    if stop is None:
+        return None
+
+    def image(leaf: LeafValue | StringJoin) -> ValueExpression:
+        below = paths[leaf.path][len(stop) :]
+        return LeafValue(below) if isinstance(leaf, LeafValue) else StringJoin(below, leaf.separator)
+
+    if any(isinstance(part, LeafValue) and not part.path for part in parts(value.expression)):
+        findings.add("HX4039", f". in {value} stands for nothing", value, "only behind inverse it is the target leaf")
+        return None
+    return Leaf(stop, (computed_step(substituted(value.expression, image)),))
+
+
+def _leaf_path(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Path | None:
+    path = resolve(side, written, findings)
+    if path is None:
+        return None
+    leaf = value_path(side.tree, path)
+    if leaf is None:
+        findings.add("HX4009", f"{path_text(side.tree, path)} is no leaf", written, "a function speaks of leaves")
+    return leaf
+
+
+def _node(side: DeclaredSide, value: ComputedValue, paths: dict[Path, Path], findings: Findings) -> Path | None:
+    """The stop node that a function is of: that of its leaves; of gathered ones, the next above what repeats."""
+    tree = side.tree
+    single = {leaf.path for leaf in parts(value.expression) if isinstance(leaf, LeafValue)}
+    gathered = {leaf.path for leaf in parts(value.expression) if isinstance(leaf, StringJoin)}
+    stops = {tree.stop(paths[path]) for path in single}
+    if not single:
+        above = sorted((_holder(side, paths[path]) for path in gathered), key=len)
+        stops = set(above[:1])
+    if not stops:
+        return ()
+    stop = max(stops, key=len)
+    others = [paths[path] for path in gathered if paths[path][: len(stop)] != stop]
+    if len(stops) > 1 or others:
+        nodes = ", ".join(sorted(path_text(tree, node) for node in (*stops, *map(tree.stop, others))))
+        findings.add("HX4039", f"{value} speaks of leaves of several nodes: {nodes}", value, _ONE_NODE)
+        return None
+    return stop
+
+
+def _holder(side: DeclaredSide, path: Path) -> Path:
+    """The node whose values at a path are gathered: above the innermost node that repeats."""
+    stop = side.tree.stop(path)
+    return side.tree.stop(stop[:-1]) if stop else stop
+
+
+def returned_leaves(
+    side: DeclaredSide, arrow: Arrow, target: Leaf, findings: Findings
+) -> tuple[tuple[Leaf, Leaf], ...]:
+    """For each leaf of the source that is had from the target leaf, that, and the value that it takes."""
+    assert isinstance(arrow.source, ComputedValue)
+    leaves = [found for written in arrow.source.leaves if (found := _leaf_path(side, written, Findings("", None)))]
+    if len(arrow.inverses) > len(leaves):
+        message = f"{arrow.source} has {len(leaves)} leaves, and {len(arrow.inverses)} inverses"
+        findings.add("HX4041", message, arrow.inverses[-1], "write one for each leaf, in their order, or fewer")
+        return ()
+    return tuple(_inverted(side, arrow, leaves, target, findings))
+
+
+def _inverted(
+    side: DeclaredSide, arrow: Arrow, leaves: list[Path], target: Leaf, findings: Findings
+) -> Iterator[tuple[Leaf, Leaf]]:
+    for path, inverse in zip(leaves, arrow.inverses, strict=False):
+        if inverse.leaves:
+            message = f"the inverse {inverse} speaks of {inverse.leaves[0]}"
+            findings.add("HX4041", message, inverse, "the target leaf is . there, and there is no other")
+            continue
+
+        def image(leaf: LeafValue | StringJoin) -> ValueExpression:
+            return LeafValue(target.path) if isinstance(leaf, LeafValue) else leaf
+
+        expression = substituted(inverse.expression, image)
+        step = target.path if expression == LeafValue(target.path) else (computed_step(expression),)
+        yield leaf_at(side.tree, path), Leaf(target.stop, step)

@@ -1,0 +1,56 @@
+"""What stands at paths below an element of a document: what selections and functions ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from heptox.pattern import ValueExpression, evaluate
+from heptox.schema import TEXT, Path, SelectionTest, split_selection
+from heptox.xml import XSI_NIL, XmlElement
+
+
+def values_at(element: XmlElement, path: Path) -> Iterator[str]:
+    """The values at a path, in document order; an element that is nil has none."""
+    if not path or path == (TEXT,):
+        if element.get(XSI_NIL, "").strip() not in ("true", "1"):
+            yield element.text or ""
+    elif path[0].startswith("@"):
+        value = element.get(path[0][1:])
+        if value is not None:
+            yield value
+    else:
+        name, tests = split_selection(path[0])
+        for child in element.iterchildren(name):
+            if is_selected(child, tests):
+                yield from values_at(child, path[1:])
+
+
+def is_selected(element: XmlElement, tests: Iterable[SelectionTest]) -> bool:
+    """Whether an element meets the conditions of a selection.
+
+    >>> from heptox.xml import parse_document
+    >>> field = parse_document('<field tag="245"><code>a</code></field>').root
+    >>> is_selected(field, [SelectionTest("=", ("@tag",), ("100", "245")), SelectionTest("exists", ("code",))])
+    True
+    """
+    return all(_holds(element, test) for test in tests)
+
+
+def _holds(element: XmlElement, test: SelectionTest) -> bool:
+    value = next(values_at(element, test.path), None)
+    match test.test:
+        case "=":
+            return value in test.values
+        case "!=":
+            return value is not None and value not in test.values
+        case "exists":
+            return value is not None
+        case "not":
+            return value is None
+
+
+def value_of(element: XmlElement, expression: ValueExpression) -> str | None:
+    """The value of a function of an element's leaves; ``None`` where it has none."""
+    return evaluate(
+        expression, lambda path: next(values_at(element, path), None), lambda path: list(values_at(element, path))
+    )
