@@ -74,7 +74,7 @@ class _Column:
     It is one for each node in the column ``each``, or for each value of its leaf number ``key``, or by its values.
     ``order`` are then the numbers of its leaves in an order that all rules share, ``None`` for one that others supply;
     where all rules supply the same in one order, there is none. The last leaves are the ``surrogates``, each with where
-    the values of its arguments are found. The leaves ``constant`` have the same value in all nodes.
+    the values of its arguments are found. The leaves ``constant`` have the same value in all nodes; a node that ``follows`` is there with the one above.
     """
 
     node: Path
@@ -86,17 +86,13 @@ class _Column:
     order: tuple[int | None, ...] | None
     surrogates: tuple[tuple[Surrogate, tuple[tuple[int, Path], ...]], ...]
     constant: frozenset[int]
+    follows: bool
 
     def makes(self, values: Sequence[Value | None]) -> bool:
         """Whether the node is there by what it has: a constant alone makes none."""
         return self.each is not None or any(
             value is not None for place, value in enumerate(values) if place not in self.constant
         )
-
-    @property
-    def follows(self) -> bool:
-        """Whether the node is there with the one above it: it has nothing but constants, and one is its text."""
-        return len(self.constant) == len(self.leaves) and () in self.leaves
 
     def arguments(self, row: Row) -> tuple[Value | None, ...]:
         found = tuple([None if (node := row[place]) is None else node.values.get(path) for place, path in self.places])
@@ -216,7 +212,7 @@ def _column(node: HeadNode, table: Table, shared: tuple[Path, ...]) -> _Column:
     key = leaves.index(node.key) if node.key is not None else None
     order = None if leaves == shared else tuple(leaves.index(path) if path in leaves else None for path in shared)
     constant = frozenset(place for place, (_, term) in enumerate(node.leaves) if is_constant(term.path))
-    return _Column(node.node, leaves, places, tag, each, key, order, surrogates, constant)
+    return _Column(node.node, leaves, places, tag, each, key, order, surrogates, constant, node.follows)
 
 
 def _depth(
@@ -230,6 +226,6 @@ def _depth(
     for number, (column, values, identity) in enumerate(zip(columns, arguments, identities, strict=True), start=1):
         if identity is None:
             break
-        if column.makes(values) or (column.follows and depth == number - 1):
+        if column.makes(values) or (column.follows and number - 1 in (depth, 1)):  # the root is always there
             depth = number
     return depth

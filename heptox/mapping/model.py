@@ -10,8 +10,22 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from heptox.errors import Fault, MappingError
-from heptox.pattern import NODE, Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms, atom_variables
-from heptox.schema import Path, SchemaTree
+from heptox.pattern import (
+    NODE,
+    Absence,
+    Comparison,
+    NoNode,
+    Presence,
+    Term,
+    Text,
+    Variable,
+    atom_terms,
+    atom_variables,
+    is_constant,
+    leaf_paths,
+    value_expression,
+)
+from heptox.schema import Path, SchemaTree, SelectionTest, plain, selection_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +77,8 @@ class HeadNode:
     term is an inner node too. ``surrogates`` are identifiers that the rule supplies, each with a function of several
     terms.
 
-    Nodes with equal parents are one (``semantics.md`` section 4) where ``each``, the variable of a source stop node,
+    Nodes that are ``selected`` by the conditions of virtual nodes, whose path is that, are never one with others; where
+    paths are plain, this says so. Otherwise nodes with equal parents are one (``semantics.md`` section 4) where ``each``, the variable of a source stop node,
     stands for the same node; else where ``key``, one of the leaves, has the same value (a node in a box also needs the
     same tag); else, where the rule has neither, when the same leaves are there, with the same values.
     """
@@ -74,6 +89,7 @@ class HeadNode:
     each: str | None = None
     key: Path | None = None
     surrogates: tuple[tuple[Path, Surrogate], ...] = ()
+    selected: Path | None = None
 
     def __post_init__(self) -> None:
         paths = [*self.paths]
@@ -81,6 +97,12 @@ class HeadNode:
             raise ValueError("a head node has each leaf once, and copies only leaves that it has")
         if self.key is not None and (self.each is not None or self.key not in dict(self.leaves).keys() - self.copied):
             raise ValueError("a key is a leaf that the rule supplies, of a node that no source node stands for")
+
+    @property
+    def follows(self) -> bool:
+        """Whether the node is there with the one above it: it has nothing but constants, and one is its own text."""
+        constant = [path for path, term in self.leaves if is_constant(term.path)]
+        return () in constant and len(constant) == len(self.paths)
 
     def term(self, path: Path) -> Term | None:
         """The source term of the leaf at ``path``, ``None`` when this rule does not supply it."""
@@ -110,11 +132,13 @@ class OptionalPart:
 
     The part is entered either by a link, the first of ``conditions``, whose left term is bound before and whose right
     term is one of the part (``$b =? $id``), or, without conditions, from the parent of its first variable, and then its
-    variables are a chain of stop nodes (``alias ->? $alias``). The other conditions connect what lies behind.
+    variables are a chain of stop nodes (``alias ->? $alias``). The other conditions connect what lies behind. ``tests``
+    are conditions on single terms of the part, where the paths of its variables do not say them as selections.
     """
 
     variables: tuple[str, ...]
     conditions: tuple[Comparison, ...] = ()
+    tests: tuple[tuple[str, SelectionTest], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.variables:
@@ -203,11 +227,24 @@ class Rule:
             while top.parent in part.variables:
                 top = by_name[str(top.parent)]
             assert top.parent is not None  # the root is of no optional part
-            return NoNode(top.parent, self.node(link.right.variable), ((link.right.path, link.left),))
+            node = self._selected(part, link.right.variable)
+            return NoNode(top.parent, node, ((link.right.path, link.left),))
         first, last = part.variables[0], part.variables[-1]
         parent = next(variable.parent for variable in self.variables if variable.name == first)
         assert parent is not None  # the root is of no optional part
-        return NoNode(parent, self.node(last))
+        return NoNode(parent, self._selected(part, last))
+
+    def _selected(self, part: OptionalPart, name: str) -> Path:
+        """The node of a variable with the tests of an optional part as selections."""
+        node, by_name = self.node(name), {variable.name: variable for variable in self.variables}
+        above: str | None = name
+        while above is not None:
+            length = len(by_name[above].node)
+            tests = tuple(test for of, test in part.tests if of == above)
+            if tests:
+                node = (*node[: length - 1], selection_step(node[length - 1], tests), *node[length:])
+            above = by_name[above].parent
+        return node
 
     def terms(self) -> Iterable[Term]:
         """All terms of head and conditions."""
@@ -284,14 +321,18 @@ class Mapping:
         return self.along
 
     def carried(self) -> Iterator[tuple[Path, Path]]:
-        """The source leaves whose values the rules carry, each with the target leaf that takes it; what a node is
-        itself is no leaf of a document.
+        """The source leaves whose values the rules carry, each with the target leaf that takes it, also as a part of
+        what is computed; what a node is itself is no leaf of a document.
         """
         for rule in self.rules:
             for head in rule.head:
                 for leaf, term in head.leaves:
-                    if term.path != (NODE,):
-                        yield rule.path(term), (*head.node, *leaf)
+                    target = (*plain(head.node), *leaf)
+                    if (expression := value_expression(term.path)) is not None:
+                        node = plain(rule.node(term.variable))
+                        yield from ((plain((*node, *path)), target) for path in leaf_paths(expression))
+                    elif term.path != (NODE,):
+                        yield plain(rule.path(term)), target
 
     def mirrored(self) -> Mapping:
         """The same mapping with its sides exchanged: its rules make source documents of target documents."""

@@ -6,35 +6,58 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 
-from heptox.mapping.model import Rule
-from heptox.pattern import Absence, Atom, Comparison, Presence, Term, Text, Variable
-from heptox.schema import Path, plain, selection_step, split_selection
+from heptox.mapping.model import Condition, Rule
+from heptox.pattern import Absence, Comparison, Presence, Term, Text, Variable
+from heptox.schema import Path, SelectionTest, plain, selection_step, split_selection
 
 
-def selection_atoms(variable: Variable) -> Iterator[Atom]:
-    """What a variable for a virtual node says of the node that this stands beside."""
-    for test in split_selection(variable.node[-1])[1] if variable.node else ():
-        term = Term(variable.name, test.path)
-        if test.test == "exists":
-            yield Presence(term)
-        elif test.test == "not":
-            yield Absence(term)
-        else:
-            yield Comparison(test.test, term, Text(test.values[0]))
+def with_plain_nodes(rule: Rule) -> Rule:
+    """The rule over the nodes that virtual ones stand beside: what selections say are conditions, and the nodes of its
+    head know how they are selected.
+    """
+    if not any(map(_is_virtual, (*(one.node for one in rule.variables), *(head.node for head in rule.head)))):
+        return rule
+    tests = {one.name: split_selection(one.node[-1])[1] if one.node else () for one in rule.variables}
+    there = [_condition(one.name, test) for one in rule.required for test in tests[one.name]]
+    return Rule(
+        tuple(replace(head, node=plain(head.node), selected=head.node) for head in rule.head),
+        tuple(Variable(one.name, plain(one.node), one.parent) for one in rule.variables),
+        tuple(dict.fromkeys((*rule.conditions, *there))),
+        tuple(
+            replace(part, tests=tuple((name, test) for name in part.variables for test in tests[name]))
+            for part in rule.optional
+        ),
+    )
 
 
-def plain_variable(variable: Variable) -> Variable:
-    """A variable for the node of the schema that a virtual one stands beside."""
-    return Variable(variable.name, plain(variable.node), variable.parent)
+def _is_virtual(path: Path) -> bool:
+    return plain(path) != path
+
+
+def _condition(name: str, test: SelectionTest) -> Condition:
+    (condition,) = test_atoms(name, test)
+    return condition
+
+
+def test_atoms(name: str, test: SelectionTest) -> tuple[Condition, ...]:
+    """What a condition of a selection says of a variable; nothing where it has several values."""
+    term = Term(name, test.path)
+    match test.test:
+        case "exists":
+            return (Presence(term),)
+        case "not":
+            return (Absence(term),)
+        case _:
+            return tuple(Comparison(test.test, term, Text(value)) for value in test.values if len(test.values) == 1)
 
 
 def by_values(rule: Rule) -> Iterator[Rule]:
     """The rules that say together what one does, each with one value where a selection has several."""
     choices = {one.node: steps for one in rule.required if one.node and (steps := _single(one.node[-1]))}
     for chosen in product(*choices.values()):
-        steps = dict(zip(choices, chosen, strict=True))
-        variables = (replace(one, node=_with(one.node, steps)) for one in rule.variables)
-        yield replace(rule, variables=tuple(variables)) if steps else rule
+        said = dict(zip(choices, chosen, strict=True))
+        variables = (replace(one, node=_with(one.node, said)) for one in rule.variables)
+        yield replace(rule, variables=tuple(variables)) if said else rule
 
 
 def _with(path: Path, steps: Mapping[Path, str]) -> Path:

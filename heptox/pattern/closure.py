@@ -24,7 +24,9 @@ from heptox.pattern.model import (
     Text,
 )
 from heptox.pattern.operators import Operator
+from heptox.pattern.rewrite import atom_terms, template_terms
 from heptox.pattern.orderings import Orderings
+from heptox.pattern.value_expression import Constant, value_expression
 from heptox.pattern.values import holds
 from heptox.schema import Path
 
@@ -57,6 +59,9 @@ class Closure:
                     self._mark_present(Term(variable.parent, between))
         for atom in member.atoms:
             self._learn(atom)
+        for term in {term for atom in member.atoms for term in atom_terms(atom)}.union(template_terms(member.template)):
+            if isinstance(constant := value_expression(term.path), Constant):
+                self._equalities.join(term, Text(constant.value))
         self._settle([atom for atom in member.atoms if isinstance(atom, SameValue | DeepEqual)])
         if constraints.valid:
             self._learn_tags(member)

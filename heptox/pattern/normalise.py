@@ -23,6 +23,7 @@ from heptox.pattern.model import (
     Text,
 )
 from heptox.pattern.rewrite import Content, merge
+from heptox.pattern.value_expression import is_constant
 from heptox.schema import Path
 
 
@@ -79,7 +80,7 @@ def _atoms(member: Member, closure: Closure, check: Check) -> Iterator[Atom]:
     for representative, terms in closure.classes().items():
         constant = closure.constant(representative)
         if constant is not None:
-            yield from (Comparison("=", term, Text(constant)) for term in terms)
+            yield from (Comparison("=", term, Text(constant)) for term in terms if not is_constant(term.path))
         else:
             yield from (Comparison("=", representative, term) for term in terms if term != representative)
         said.update(terms)
@@ -117,7 +118,7 @@ def _presences(
 
 def _template(template: Template, closure: Closure) -> Template:
     match template:
-        case LeafItem(term=Term() as term) if template.shape not in ("element", "copy"):
+        case LeafItem(term=Term() as term) if is_constant(term.path) or template.shape not in ("element", "copy"):
             constant = closure.constant(term)
             value = closure.find(term) if constant is None else Text(constant)
             return LeafItem(template.shape, template.name, value)

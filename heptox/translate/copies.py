@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Literal, NoReturn, TypeAlias
 
 from heptox.errors import Fault, TranslationError
-from heptox.mapping import HeadNode, OptionalPart, Rule
+from heptox.mapping import HeadNode, OptionalPart, Rule, test_atoms
 from heptox.pattern import (
     TAG,
     Absence,
@@ -91,7 +91,10 @@ def copy_rule(rule: Rule, number: str, modes: tuple[Mode, ...], document: str = 
     )
     conditions: list[Atom] = [*rule.conditions]
     for part, mode in zip(rule.optional, modes, strict=True):
-        conditions += part.conditions if mode == "joined" else [rule.unentered(part)] if mode == "alone" else []
+        if mode == "joined":
+            conditions += [*part.conditions, *_selecting(part)]
+        elif mode == "alone":
+            conditions.append(rule.unentered(part))
     head = tuple(
         HeadNode(
             node.node,
@@ -99,10 +102,24 @@ def copy_rule(rule: Rule, number: str, modes: tuple[Mode, ...], document: str = 
             node.copied & {leaf for leaf, _ in leaves},
             None if node.each is None else name(node.each),
             node.key,
+            selected=node.selected,
         )
         for node in rule.head
     )
     return Copy(rule, modes, variables, tuple(map_atom(atom, image) for atom in conditions), head)
+
+
+def _selecting(part: OptionalPart) -> Iterator[Atom]:
+    """What the tests of an optional part say.
+
+    Raises :class:`TranslationError` (HX5017) for one with several values.
+    """
+    for name, test in part.tests:
+        atoms = test_atoms(name, test)
+        if not atoms:
+            message = f"a selection by one of {', '.join(test.values)} is of a part that need not be there"
+            raise TranslationError(Fault("HX5017", message, hint="draw an arrow for each value"))
+        yield from atoms
 
 
 @dataclass
@@ -240,6 +257,8 @@ def same_node(first: Copy, second: Copy, node: Path, tree: SchemaTree, sources: 
     Raises :class:`TranslationError` (HX5007) where subtrees of different names would have to be compared.
     """
     one, other = first.node(node), second.node(node)
+    if one.selected != other.selected and (one.selected or node) != (other.selected or node):
+        return None
     tag = one.term((TAG,)), other.term((TAG,))
     tags = (Comparison("=", tag[0], tag[1]),) if tag[0] is not None and tag[1] is not None else ()
     if one.each is not None or other.each is not None:

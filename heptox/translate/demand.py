@@ -21,6 +21,7 @@ from heptox.pattern import (
 )
 from heptox.schema import Path, SchemaTree
 from heptox.translate.image import is_inside
+from heptox.translate.knowledge import may_be_constant
 from heptox.translate.surrogates import named
 
 
@@ -115,10 +116,16 @@ def lowest_variables(tree: SchemaTree, member: Member) -> list[Variable]:
     return [variable for variable in outside if variable.name not in parents and variable.parent is not None]
 
 
-def spoken_variables(member: Member) -> set[str]:
-    """The variables of which some leaf is known to have a value, and those with others below them."""
+def spoken_variables(member: Member, mapping: Mapping) -> set[str]:
+    """The variables of which some leaf is known to have a value, and those with others below them; a leaf that may be a
+    constant shows nothing.
+    """
     spoken = {variable.parent for variable in member.variables if variable.parent is not None}
     for atom in member.atoms:
         if isinstance(atom, Comparison | Presence):
-            spoken.update(term.variable for term in atom_terms(atom) if term.path != (TAG,))
+            spoken.update(
+                term.variable
+                for term in atom_terms(atom)
+                if term.path != (TAG,) and not may_be_constant(mapping, member.node(term.variable), term.path)
+            )
     return spoken

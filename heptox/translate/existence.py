@@ -7,7 +7,7 @@ from functools import partial
 from itertools import product
 
 from heptox.mapping import Mapping, Rule
-from heptox.pattern import TAG, Absence, Member, NoNode, Presence, Term, Variable, fresh_name
+from heptox.pattern import TAG, Absence, Member, NoNode, Presence, Term, Variable, fresh_name, is_constant
 from heptox.schema import Path
 from heptox.translate.demand import spoken_variables
 from heptox.translate.image import Losses, is_inside
@@ -47,7 +47,7 @@ class Existence:
                     for said in identifiers(self.input.mapping, Losses()).members(explicit):
                         yield from self.members(said, shown | leaf)
                 return
-        spoken = spoken_variables(member)
+        spoken = spoken_variables(member, self.input.mapping)
         for variable in member.variables:
             silent = variable.name not in spoken and Term(variable.name) not in shown
             if silent and self._may_be_bare(variable.node):
@@ -61,7 +61,7 @@ class Existence:
     def shown(self, member: Member, rules: Table[str, Rule]) -> Iterator[Member]:
         """For every lowest node that nothing speaks of, one of its leaves that has a value."""
         choices: list[list[Presence]] = []
-        spoken = spoken_variables(member)
+        spoken = spoken_variables(member, self.input.mapping)
         for name, rule in rules.items():
             node = member.node(name)
             if (
@@ -70,8 +70,15 @@ class Existence:
                 or shows_itself(rule, node, self.input.sources)
             ):
                 continue
-            leaves = (leaf for leaf, _ in rule.at(node).leaves if not is_argument(leaf) or is_own_argument(leaf))
-            choices.append([Presence(Term(name, leaf)) for leaf in leaves])
+            shown = name
+            if rule.at(node).follows:
+                shown = next(str(variable.parent) for variable in member.variables if variable.name == name)
+            leaves = (
+                leaf
+                for leaf, term in rule.at(member.node(shown)).leaves
+                if not is_constant(term.path) and (not is_argument(leaf) or is_own_argument(leaf))
+            )
+            choices.append([Presence(Term(shown, leaf)) for leaf in leaves])
         for choice in product(*choices):
             yield Member(member.variables, member.atoms | frozenset(choice), member.template) if choice else member
 

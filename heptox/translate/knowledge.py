@@ -9,7 +9,7 @@ from typing import Final
 
 from heptox.errors import Fault, TranslationError
 from heptox.grammar import Expression, syntax
-from heptox.mapping import HeadNode, Mapping, Rule
+from heptox.mapping import HeadNode, Mapping, Rule, with_plain_nodes
 from heptox.pattern import (
     NODE,
     TAG,
@@ -20,9 +20,12 @@ from heptox.pattern import (
     Presence,
     Term,
     Variable,
+    is_constant,
+    leaf_paths,
     surely_contained,
+    value_expression,
 )
-from heptox.schema import Path, SchemaTree, of_parts
+from heptox.schema import Path, SchemaTree, of_parts, plain
 from heptox.translate.copies import ROOT, Needs, all_modes, copy_rule
 from heptox.translate.surrogates import is_argument, is_own_argument, with_argument_leaves
 
@@ -39,6 +42,7 @@ def with_wholes(mapping: Mapping) -> Mapping:
 
     Raises :class:`TranslationError` (HX5001) where an arrow leads out of a subtree that is copied as well.
     """
+    mapping = replace(mapping, along=tuple(map(with_plain_nodes, mapping.rules)))
     copied = [
         ((*head.node, *leaf), rule.path(head_term))
         for rule in mapping.rules
@@ -48,7 +52,7 @@ def with_wholes(mapping: Mapping) -> Mapping:
     ]
     sources = {source for _, source in copied}
     terms = [(rule, term) for rule in mapping.rules for term in rule.terms() if term.path != (NODE,)]
-    used = {rule.path(term) for rule, term in terms}
+    used = {path for rule, term in terms for path in _used(rule, term)}
     inside = sorted(path for path in used for whole in sources if path != whole and path[: len(whole)] == whole)
     if inside:
         raise TranslationError(
@@ -65,6 +69,13 @@ def with_wholes(mapping: Mapping) -> Mapping:
         source=_taking_whole(mapping.source, sources, used),
         target=_taking_whole(mapping.target, {target for target, _ in copied}, filled),
     )
+
+
+def _used(rule: Rule, term: Term) -> Iterator[Path]:
+    """The leaves of documents that a term speaks of."""
+    expression = value_expression(term.path)
+    for path in (term.path,) if expression is None else leaf_paths(expression):
+        yield (*rule.node(term.variable), *plain(path))
 
 
 @_remembered
@@ -329,8 +340,18 @@ def shows_itself(rule: Rule, node: Path, sources: Constraints) -> bool:
     guaranteed.
     """
     head = rule.at(node)
-    leaves = ((leaf, term) for leaf, term in head.leaves if _is_at(leaf, ()))
+    if head.follows:
+        above = max((one.node for one in rule.head if len(one.node) < len(node)), key=len)
+        return not above or shows_itself(rule, above, sources)
+    leaves = ((leaf, term) for leaf, term in head.leaves if _is_at(leaf, ()) and not is_constant(term.path))
     return head.each is not None or any(guaranteed(rule, term, sources) for _, term in leaves)
+
+
+@_remembered
+def may_be_constant(mapping: Mapping, node: Path, path: Path) -> bool:
+    """Whether some rule gives a leaf a constant, which makes no node."""
+    terms = (supplied(rule.at(node), path) for rule in making(mapping).get(node, ()))
+    return any(term is not None and is_constant(term.path) for term in terms)
 
 
 def _all_made(made: Iterable[Member], other: Iterable[Member], sources: Constraints) -> bool:
@@ -339,19 +360,40 @@ def _all_made(made: Iterable[Member], other: Iterable[Member], sources: Constrai
 
 
 @_remembered
-def _identities(mapping: Mapping, rule: Rule, node: Path) -> tuple[Member, ...]:
-    """The rule's body in each mode, with what identifies the node and its ancestors as an item."""
+def without_weaker(mapping: Mapping, rules: tuple[Rule, ...], node: Path, path: Path) -> tuple[Rule, ...]:
+    """The rules without those that give a leaf to no node to which another of them does not give the same."""
+    sources = source_constraints(mapping)
+    kept: list[Rule] = []
+    for rule in sorted(rules, key=lambda rule: len(rule.head)):
+        made = _identities(mapping, rule, node, path)
+        if not any(_all_made(made, _identities(mapping, other, node, path), sources) for other in kept):
+            kept.append(rule)
+    return tuple(kept)
+
+
+@_remembered
+def _identities(mapping: Mapping, rule: Rule, node: Path, leaf: Path | None = None) -> tuple[Member, ...]:
+    """The rule's body in each mode, with what identifies the node and its ancestors as an item; if one is asked for,
+    with a leaf of the node.
+    """
     found = []
     needs = Needs({term for head in rule.head if node[: len(head.node)] == head.node for _, term in head.leaves})
+    wanted = None if leaf is None else supplied(rule.at(node), leaf)
+    if wanted is not None:
+        needs.present.add(Term(wanted.variable, wanted.path))
     for modes in all_modes(rule, needs):
         copy = copy_rule(rule, "1", modes)
         content = tuple(
-            ElementItem("/".join(head.node), (), tuple(_identifying(mapping, head)))
+            ElementItem("/".join(head.selected or head.node), (), tuple(_identifying(mapping, head)))
             for head in copy.head
             if head.node and node[: len(head.node)] == head.node
         )
         variables = (Variable(ROOT, ()), *(variable for variable in copy.variables if variable.name != ROOT))
-        found.append(Member(variables, frozenset(copy.conditions), ElementItem("made", (), content)))
+        conditions = frozenset(copy.conditions)
+        if leaf is not None and (value := supplied(copy.node(node), leaf)) is not None:
+            content = (*content, ElementItem("leaf", (), (LeafItem("element", "", value),)))
+            conditions |= {Presence(value)}
+        found.append(Member(variables, conditions, ElementItem("made", (), content)))
     return tuple(found)
 
 

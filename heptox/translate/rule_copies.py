@@ -25,7 +25,7 @@ from heptox.pattern import (
 from heptox.translate.copies import Copy, Needs, all_modes, copy_rule, is_decided, open_branch
 from heptox.translate.demand import Demand, MissingLeaf
 from heptox.translate.image import is_inside
-from heptox.translate.knowledge import completers, supplied
+from heptox.translate.knowledge import completers, supplied, without_weaker
 from heptox.translate.surrogates import is_argument
 from heptox.translate.unfolding_input import UnfoldingInput
 
@@ -77,7 +77,7 @@ class RuleCopies:
         origin = supplied(head, term.path)
         several = completers(self.input.mapping, rule, node, term.path)
         if origin is not None and rule not in several and not is_decided(rule, head, origin, self.input.sources):
-            several = (rule, *several)
+            several = without_weaker(self.input.mapping, (rule, *several), node, term.path)
         if several and is_argument(term.path):
             _refuse_parts(demand.tree.written(demand.path(term)))
         return MissingLeaf(term, several) if several else None
