@@ -208,6 +208,7 @@ CODES: Final[dict[str, str]] = {
     "HX3063": "construct of XPath 3.1 that a filter cannot have",
     "HX3066": "prefix that is not bound",
     "HX3067": "step into open content",
+    "HX3068": "computed value that no query says",
     # 4: mappings
     "HX4001": "path unknown in its schema",
     "HX4002": "schema of a mapping is missing or cannot be used",

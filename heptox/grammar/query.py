@@ -294,6 +294,17 @@ def nodes(value: object) -> Iterator[Node]:
             waiting += reversed(following)
 
 
+def values(function: Function) -> Iterator[Condition | Expression]:
+    """What a function is made of."""
+    match function:
+        case FunctionCall(_, arguments):
+            yield from arguments
+        case Conditional(condition, value, otherwise):
+            yield from (condition, value) if otherwise is None else (condition, value, otherwise)
+        case Switch(argument, _, otherwise):
+            yield from (argument,) if otherwise is None else (argument, otherwise)
+
+
 def collections(expression: Expression) -> Iterator[PathExpression]:
     """The paths of an expression that begin with ``collection()``: what it asks of several documents together."""
     return (node for node in nodes(expression) if isinstance(node, PathExpression) and node.start == COLLECTION)

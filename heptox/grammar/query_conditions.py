@@ -6,7 +6,7 @@ from typing import Final, Protocol, cast
 
 from lark import Token, Tree
 
-from heptox.grammar.function_kinds import SIGNATURES, kind_of
+from heptox.grammar.function_kinds import CALLED, is_computed_with, type_of
 from heptox.grammar.query import (
     And,
     Comparison,
@@ -40,7 +40,7 @@ from heptox.grammar.query_parts import (
     tree_of,
 )
 from heptox.grammar.query_refusals import Refusals, RefusedError, Scope
-from heptox.pattern import FUNCTIONS, ComparisonOperator, Operator
+from heptox.pattern import FUNCTIONS, ComparisonOperator, Operator, Type
 
 UNCOMPARED: Final = "number() that is compared with no number literal"
 
@@ -115,14 +115,19 @@ class ConditionBuilder:
         for one, other in ((left, right), (right, left)):
             if not isinstance(one, Function):
                 continue
-            kind, with_kind = kind_of(one), kind_of(other)
-            if kind == "truth":
+            kind, other_kind = type_of(one), type_of(other)
+            if kind is Type.BOOLEAN:
                 raise self.refusals.refused(tree, "a comparison with a condition", "write it, or not() of it, alone")
-            if kind == "number" and not isinstance(other, NumberLiteral):
+            literal = isinstance(other, NumberLiteral) and is_computed_with(other.lexical)
+            if kind is not None and kind.is_numeric and not literal:
                 raise self.refusals.refused(
-                    tree, "a computed number that is compared with no number literal", "write string() around both"
+                    tree, "a computed number that is compared with no decimal", "write string() around both"
                 )
-            if kind == "string" and with_kind == "number":
+            if kind not in (None, Type.STRING) and not kind.is_numeric and kind != other_kind:
+                raise self.refusals.refused(
+                    tree, f"a {kind.value} that is compared with other values", "write string()"
+                )
+            if kind is Type.STRING and other_kind not in (None, Type.STRING):
                 raise self.refusals.refused(tree, "a text that is compared with a number", "write number(value)")
 
     def _check_numbers(self, operator: Operator, left: Operand, right: Operand) -> None:
@@ -151,7 +156,10 @@ class ConditionBuilder:
                 call, f"number() of {len(call.children) - 1} arguments", "number() takes one path"
             )
         argument = self._expressions.expression(call.children[1], scope)
-        if not isinstance(argument, PathExpression | Data | TagValue | Function) or kind_of(argument) == "truth":
+        if not isinstance(argument, PathExpression | Data | TagValue | Function) or type_of(argument) not in (
+            None,
+            Type.STRING,
+        ):
             raise self.refusals.refused(call.children[1], "number() over an expression that is no path")
         return NumberValue(argument, position=position)
 
@@ -185,7 +193,7 @@ class ConditionBuilder:
                 tree, "a positional predicate or a number as a condition", "predicates hold conditions"
             )
         value = self._expressions.path_value(tree, scope)
-        if isinstance(value, FunctionCall) and kind_of(value) == "truth":
+        if isinstance(value, FunctionCall) and type_of(value) is Type.BOOLEAN:
             return value
         if isinstance(value, PathExpression):
             return Exists(value, spelled_out=False, position=self.refusals.position(tree))
@@ -198,9 +206,9 @@ class ConditionBuilder:
         if len(arguments) != 1:
             raise self.refusals.refused(call, f"{name}() of {len(arguments)} arguments", f"{name}() takes one path")
         negated = primary_of(arguments[0])
-        if name == "not" and is_rule(negated, "call") and function_name(negated) in SIGNATURES:
+        if name == "not" and is_rule(negated, "call") and function_name(negated) in CALLED:
             argument = self._expressions.expression(arguments[0], scope)
-            if isinstance(argument, FunctionCall) and kind_of(argument) == "truth":
+            if isinstance(argument, FunctionCall) and type_of(argument) is Type.BOOLEAN:
                 return FunctionCall("not", (argument,), position=self.refusals.position(call))
         if name == "not" and not is_path(arguments[0]):
             hint = _negation_hint(self.refusals.attempt(self.condition, arguments[0], scope))
@@ -234,7 +242,7 @@ class ConditionBuilder:
             raise RefusedError
         if (
             not isinstance(left, PathExpression | Data | TagValue | Function)
-            or kind_of(left) not in ("untyped", "string")
+            or type_of(left) not in (None, Type.STRING)
             or not isinstance(right, StringLiteral)
         ):
             raise self.refusals.refused(call, f"{name}() of other than a path and a string", usual)

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from lark import Token, Tree
 
-from heptox.grammar.function_kinds import OPERATORS, SIGNATURES, Kind, kind_of
+from heptox.grammar.function_kinds import OPERATORS, form_in_query, is_computed_with, type_of
 from heptox.grammar.query import (
     Argument,
     Case,
@@ -23,6 +23,7 @@ from heptox.grammar.query import (
 )
 from heptox.grammar.query_parts import Part, function_name
 from heptox.grammar.query_refusals import Refusals, RefusedError, Scope
+from heptox.pattern import CASTS, VALUE_FUNCTIONS, Type, ValueFunction
 
 _PRECEDENCE: Final = (("||",), ("+", "-"), ("*", "div", "idiv", "mod"))
 """The operators, those that bind least first."""
@@ -30,9 +31,6 @@ _PRECEDENCE: Final = (("||",), ("+", "-"), ("*", "div", "idiv", "mod"))
 _VALUES: Final = "arguments are paths with one value, literals, and functions"
 _CASES: Final = "between other expressions: (q, q), each with its case in where"
 _SAME: Final = "write string(value)"
-_FITTING: Final = frozenset({("string", "untyped"), ("untyped", "string")})
-"""What a function takes besides its own kind."""
-_NAMES: Final = {"untyped": "value without a type", "string": "text", "number": "number", "truth": "condition"}
 
 
 class _Expressions(Protocol):
@@ -58,7 +56,7 @@ class FunctionBuilder:
 
     def is_operation(self, tree: Tree[Token]) -> bool:
         """Whether all operators of a tree compute."""
-        return all(str(each) in OPERATORS for each in tree.children[1::2])
+        return all(str(each) in OPERATORS or each == "||" for each in tree.children[1::2])
 
     def operation(self, tree: Tree[Token], scope: Scope) -> Argument:
         """Operators with their operands, as they bind."""
@@ -75,7 +73,10 @@ class FunctionBuilder:
         left = self._grouped(tree, operands[: place + 1], operators[:place], level)
         right = self._grouped(tree, operands[place + 1 :], operators[place + 1 :], level + 1)
         name = operators[place]
-        return self._applied(tree, "concat" if name == "||" else name, (left, right))
+        if name != "||":
+            return self._applied(tree, name, (left, right))
+        before = left.arguments if isinstance(left, FunctionCall) and left.function == "concat" else (left,)
+        return self._applied(tree, "concat", (*before, right))
 
     def conditional(self, tree: Tree[Token], scope: Scope) -> Conditional:
         """``if (condition) then value else otherwise``."""
@@ -91,7 +92,7 @@ class FunctionBuilder:
         for part, each in ((then, value), (other, otherwise)):
             if not isinstance(each, Argument):
                 raise self.refusals.refused(part, "if ... then ... else between other than values", _CASES)
-        if kind_of(value) != kind_of(otherwise):
+        if type_of(value) != type_of(otherwise):
             raise self.refusals.refused(tree, "if ... then ... else between values of several types", _SAME)
         return Conditional(condition, value, otherwise, position=position)
 
@@ -100,7 +101,7 @@ class FunctionBuilder:
         cases: list[Case] = []
         *before, last = [child for child in tree.children if isinstance(child, Tree)]
         argument = self._argument(before[0], scope)
-        if kind_of(argument) not in ("untyped", "string"):
+        if type_of(argument) not in (None, Type.STRING):
             raise self.refusals.refused(before[0], "switch over other than a text", "switch (string(value))")
         for each in before[1:]:
             *codes, value = [child for child in each.children if not _is_keyword(child)]
@@ -139,24 +140,31 @@ class FunctionBuilder:
                     tree, "string-join() of other than a path and a string", 'write string-join(path, ", ")'
                 )
             return FunctionCall(name, arguments, position=self.refusals.position(tree))
-        signature = SIGNATURES[name]
-        if not signature.has_arity(len(arguments)):
-            raise self.refusals.refused(tree, f"{name}() of {len(arguments)} arguments", _VALUES)
-        for place, argument in enumerate(arguments):
-            self._check(tree, name, signature.taken(place), argument)
+        if name == "string" and len(arguments) == 1:
+            return FunctionCall(name, arguments, position=self.refusals.position(tree))
+        for argument in arguments:
+            if isinstance(argument, NumberLiteral) and not is_computed_with(argument.lexical):
+                raise self.refusals.refused(tree, f"{name}() of {argument.lexical}", "write at most 12 digits")
+        types = tuple(map(type_of, arguments))
+        if form_in_query(name, types, arguments) is None:
+            raise self._refused(tree, name, types)
         return FunctionCall(name, arguments, position=self.refusals.position(tree))
 
-    def _check(self, tree: Tree[Token], name: str, taken: Kind | None, argument: Argument) -> None:
-        given = kind_of(argument)
+    def _refused(self, tree: Tree[Token], name: str, types: tuple[Type | None, ...]) -> RefusedError:
+        """Refuse a function that does not take so many arguments, or not of these types."""
         what = f"operator '{name}'" if name in OPERATORS else f"{name}()"
-        if taken == "number" and given == "untyped":
-            raise self.refusals.refused(tree, f"{what} of a value without a type", "write xs:decimal(path)")
-        if taken == "number" and isinstance(argument, NumberLiteral) and "e" in argument.lexical.lower():
-            raise self.refusals.refused(tree, f"{what} of a number with an exponent", "write the number without it")
-        if taken is None or given == taken or (taken, given) in _FITTING:
-            return
-        hint = "write string(value)" if taken == "string" else "write xs:decimal(path)"
-        raise self.refusals.refused(tree, f"{what} of a {_NAMES[given]}", hint)
+        forms = [form for form in VALUE_FUNCTIONS.get(name, ()) if form.takes(len(types))]
+        if not forms:
+            return self.refusals.refused(tree, f"{what} of {len(types)} arguments", _VALUES)
+        wanted = " and ".join(dict.fromkeys(each.value for form in forms for each in form.parameters))
+        given = " and ".join("untyped value" if one is None else one.value for one in types)
+        return self.refusals.refused(tree, f"{what} of {given}", f"it takes {wanted}: write {_cast(forms)}(value)")
+
+
+def _cast(forms: list[ValueFunction]) -> str:
+    """The name of the function that makes of any value what a function takes."""
+    cast = CASTS.get(forms[0].parameters[0])
+    return "string" if cast is None else cast.name
 
 
 def _is_keyword(part: Part) -> bool:

@@ -15,6 +15,7 @@ from lark import Token, Tree
 
 from heptox.checks import Check, no_check
 from heptox.errors import GrammarError
+from heptox.grammar.function_kinds import CALLED
 from heptox.grammar.name_table import NO_NAMES, NameTable
 from heptox.grammar.parsing import fault_at, offset_position, parse_text
 from heptox.grammar.query import (
@@ -37,7 +38,6 @@ from heptox.grammar.query import (
     absolute_elsewhere,
 )
 from heptox.grammar.query_conditions import UNCOMPARED, ConditionBuilder
-from heptox.grammar.function_kinds import VALUES
 from heptox.grammar.query_elements import IN_PROLOG, ElementBuilder
 from heptox.grammar.query_functions import FunctionBuilder
 from heptox.grammar.query_literals import NO_CHARACTER
@@ -377,7 +377,7 @@ class _ExpressionBuilder:
             return Data(self.path(tree.children[1], scope, "data()"), position=self.refusals.position(tree))
         if name == "number":
             raise self.refusals.refused(tree, UNCOMPARED, "write number($x/a) <= 5")
-        if name in VALUES:
+        if name in CALLED:
             return self._functions.call(tree, scope)
         if name in CONDITIONS:
             self.refusals.attempt(self._conditions.condition, Tree("path", [tree], tree.meta), scope)

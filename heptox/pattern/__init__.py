@@ -39,6 +39,15 @@ from heptox.pattern.model import (
     Text as Text,
     Variable as Variable,
 )
+from heptox.pattern.needed_leaves import (
+    is_own as is_own,
+    may_be_absent as may_be_absent,
+    needed_terms as needed_terms,
+    or_empty as or_empty,
+    present_terms as present_terms,
+    with_leaves as with_leaves,
+    within_or_empty as within_or_empty,
+)
 from heptox.pattern.normalise import normalise as normalise
 from heptox.pattern.operators import (
     FUNCTIONS as FUNCTIONS,
