@@ -246,6 +246,9 @@ CODES: Final[dict[str, str]] = {
     "HX4036": "schema that a mapping names is not among its files",
     "HX4037": "value of an element that may be nil where no rule can say that it is not",
     "HX4040": "document does not belong to the source schema of the mapping",
+    "HX4071": "function that values cannot be computed by",
+    "HX4072": "function with another number of arguments",
+    "HX4073": "argument or constant of a function of another type",
     # 5: translation
     "HX5001": "subtree that is copied, and has an arrow of its own inside",
     "HX5002": "leaf of the root that depends on more than the root",
