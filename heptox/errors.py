@@ -208,6 +208,7 @@ CODES: Final[dict[str, str]] = {
     "HX3063": "construct of XPath 3.1 that a filter cannot have",
     "HX3066": "prefix that is not bound",
     "HX3067": "step into open content",
+    "HX3068": "computed value that no query says",
     # 4: mappings
     "HX4001": "path unknown in its schema",
     "HX4002": "schema of a mapping is missing or cannot be used",
@@ -249,6 +250,9 @@ CODES: Final[dict[str, str]] = {
     "HX4041": "inverse in a mapping that is none",
     "HX4042": "table of codes that cannot be used",
     "HX4040": "document does not belong to the source schema of the mapping",
+    "HX4071": "function that values cannot be computed by",
+    "HX4072": "function with another number of arguments",
+    "HX4073": "argument or constant of a function of another type",
     # 5: translation
     "HX5001": "subtree that is copied, and has an arrow of its own inside",
     "HX5002": "leaf of the root that depends on more than the root",

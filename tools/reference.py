@@ -1,4 +1,5 @@
-"""Writes what is generated in ``docs/``: every command with its options, every error code and setting with its meaning.
+"""Writes what is generated in ``docs/``: every command with its options, and every error code, setting and function of
+values with its meaning.
 
 ``python -m tools.reference`` writes them, ``--check`` fails when they are not what it would write.
 """
@@ -21,6 +22,7 @@ from heptox.cli.application import application
 from heptox.cli.commands import COMMANDS
 from heptox.cli.output import ExitCode
 from heptox.errors import CODES, RETIRED, HeptoxError
+from heptox.pattern import VALUE_FUNCTIONS, ValueFunction
 from heptox.settings import PeerSettings, model_fields
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
@@ -35,6 +37,15 @@ EXIT_CODES: Final = {
     ExitCode.UNREACHABLE: "one's own peer, or the cluster, cannot be reached",
     ExitCode.DEFECT: "a defect of heptox; `HEPTOX_TRACEBACK=1` shows where",
 }
+
+
+ABOUT_FUNCTIONS: Final = """\
+Values of an arrow can be computed: `concat(first, " ", last) -> name`. These are the functions, which mean what XPath
+3.1 says. A value is absent where a leaf that it needs is absent, and where a function has none for its arguments, such
+as `xs:decimal("abc")`; that is never an error. A condition that compares or tests what is absent is false.
+
+A decimal has at most 12 digits before its point and 12 after it; what has more is absent. A string where a number is
+wanted is cast to a decimal."""
 
 
 def commands_page() -> str:
@@ -73,6 +84,23 @@ def errors_page() -> str:
     retired = [(code, now or "") for code, now in RETIRED.items()]
     lines += ["## Codes of earlier versions", "", *_table(("code", "now"), retired), ""]
     return "\n".join(lines)
+
+
+def functions_page() -> str:
+    """The page of all functions that values can be computed by."""
+    lines = [GENERATED, "", "# Functions of values", "", *ABOUT_FUNCTIONS.splitlines(), ""]
+    lines += ["| function | gives | meaning |", "|---|---|---|"]
+    for forms in VALUE_FUNCTIONS.values():
+        shown = {form.summary: form for form in reversed(forms)}
+        lines += [
+            f"| `{_signature(form)}` | {form.result.value} | {form.summary} |" for form in reversed(shown.values())
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _signature(form: ValueFunction) -> str:
+    kinds = [kind.value for kind in form.parameters] + ["..."] * form.repeats
+    return form.shown(kinds).replace("|", "\\|")
 
 
 def peers_page(page: str) -> str:
@@ -124,7 +152,12 @@ def main() -> int:
     check = sys.argv[1:] == ["--check"]
     stale = []
     peers = peers_page((DOCS / "peers.md").read_text(encoding="utf-8"))
-    for name, page in (("commands.md", commands_page()), ("errors.md", errors_page()), ("peers.md", peers)):
+    for name, page in (
+        ("commands.md", commands_page()),
+        ("errors.md", errors_page()),
+        ("functions.md", functions_page()),
+        ("peers.md", peers),
+    ):
         file = DOCS / name
         if check:
             stale += [name] * (not file.exists() or file.read_text(encoding="utf-8") != page)

@@ -32,6 +32,8 @@ from heptox.grammar.asked import (
     doubtful_names as doubtful_names,
     unknown_steps as unknown_steps,
 )
+from heptox.grammar.function_kinds import type_of as type_of
+from heptox.grammar.function_terms import FoundTerm as FoundTerm, FunctionTerms as FunctionTerms
 from heptox.grammar.line_files import SchemaPath as SchemaPath
 from heptox.grammar.lower import Lowering as Lowering, lower as lower
 from heptox.grammar.matching import step_matches as step_matches

@@ -8,6 +8,7 @@ from heptox.checks import Check
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import DOCUMENT, Branch, few
 from heptox.grammar.deep_equality import deep_equal_branches
+from heptox.grammar.function_terms import FunctionLowering
 from heptox.grammar.locations import Location, refuse, require_value, tag_of, value_of
 from heptox.grammar.negation import absent_alternatives
 from heptox.grammar.path_resolution import PathResolver
@@ -21,6 +22,7 @@ class ConditionLowering:
     def __init__(self, tree: SchemaTree, *, valid: bool, check: Check) -> None:
         self._tree = tree
         self.paths = PathResolver(tree, self.branches, valid=valid, check=check)
+        self.functions = FunctionLowering(self.paths)
 
     def branches(self, condition: syntax.Condition, branch: Branch, context: Location = DOCUMENT) -> Iterator[Branch]:
         """The branches in which a condition holds."""
@@ -40,6 +42,10 @@ class ConditionLowering:
                 yield from self._empty(argument, branch, context)
             case syntax.Comparison():
                 yield from self._comparison(condition, branch, context)
+            case syntax.FunctionCall("not", (syntax.FunctionCall() as call,)):
+                yield from self._truth(call, branch, context, "false")
+            case syntax.FunctionCall():
+                yield from self._truth(condition, branch, context, "true")
             case syntax.DeepEqual():
                 yield from deep_equal_branches(self.paths, condition, branch, context)
 
@@ -50,6 +56,14 @@ class ConditionLowering:
             alternatives = absent_alternatives(self._tree, found, location, branch, argument.position)
             branches = few(before.having(atom) for before in branches for atom in alternatives)
         yield from branches
+
+    def _truth(self, call: syntax.FunctionCall, branch: Branch, context: Location, wanted: str) -> Iterator[Branch]:
+        """The branches in which a function that is a condition is true, or false."""
+        term = self.functions.term(call, branch, context)
+        if isinstance(term, Term):
+            yield branch.having(Comparison("=", term, Text(wanted)))
+        elif term is not None and term.value == wanted:
+            yield branch
 
     def _comparison(self, comparison: syntax.Comparison, branch: Branch, context: Location) -> Iterator[Branch]:
         if OPERATORS[comparison.operator].is_function:
@@ -82,6 +96,10 @@ class ConditionLowering:
             case syntax.TagValue(argument):
                 for found, location in self.paths.resolve(argument, branch, context):
                     yield found, tag_of(self._tree, location)
+            case syntax.FunctionCall() | syntax.Switch() | syntax.Conditional():
+                term = self.functions.term(operand, branch, context)
+                if term is not None:
+                    yield branch, term
             case syntax.PathExpression():
                 for found, location in self.paths.resolve(operand, branch, context):
                     require_value(self._tree, location, operand.position)

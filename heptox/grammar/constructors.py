@@ -8,6 +8,7 @@ from typing import NoReturn, TypeAlias
 from heptox.errors import Position
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import Branch, Located, few, known_tag, nodes_of
+from heptox.grammar.function_terms import FunctionLowering, require_atomic
 from heptox.grammar.locations import Location, has_text, refuse, require_value, tag_of, value_of
 from heptox.grammar.path_resolution import PathResolver
 from heptox.pattern import (
@@ -30,8 +31,9 @@ _Contents: TypeAlias = tuple[Branch, tuple[Content, ...]]
 class ConstructorLowering:
     """What stands in the constructors of one query: literal text, slots and elements that are returned whole."""
 
-    def __init__(self, paths: PathResolver) -> None:
+    def __init__(self, paths: PathResolver, functions: FunctionLowering) -> None:
         self._paths = paths
+        self._functions = functions
         self._tree = paths.tree
 
     def element(self, element: syntax.ElementConstructor, branch: Branch) -> Iterator[tuple[Branch, ElementItem]]:
@@ -70,7 +72,13 @@ class ConstructorLowering:
                 for decided, element in self.element(item, branch):
                     yield decided, (element,)
             case syntax.Sequence(items):
-                if sum(isinstance(part, syntax.Data | syntax.TagValue | syntax.StringLiteral) for part in items) > 1:
+                if (
+                    sum(
+                        isinstance(part, syntax.Data | syntax.TagValue | syntax.StringLiteral | syntax.Function)
+                        for part in items
+                    )
+                    > 1
+                ):
                     refuse(
                         "HX3045",
                         "several values in one enclosed expression are outside the query fragment",
@@ -90,7 +98,12 @@ class ConstructorLowering:
             case syntax.NumberLiteral():
                 message = "a number in a constructor is outside the query fragment"
                 refuse("HX3045", message, item.position, "write it as text")
-            case syntax.Data() | syntax.TagValue():
+            case syntax.Conditional(_, syntax.ElementConstructor(name, (), (_,)), None):
+                yield from self._guarded_slot("element", name, item, branch)
+            case syntax.Conditional(_, syntax.AttributeConstructor(name), None):
+                yield from self._guarded_slot("attribute", name, item, branch)
+            case syntax.Data() | syntax.TagValue() | syntax.FunctionCall() | syntax.Switch() | syntax.Conditional():
+                require_atomic(item)
                 term = self.slot_term(item, branch, item.position)
                 if term is not None:
                     yield term.value if isinstance(term, Text) else LeafItem("value", "", term)
@@ -102,6 +115,15 @@ class ConstructorLowering:
                 yield from self._value_slot(value, branch)
             case syntax.Flwor():
                 yield from self._flwor_slot(item, branch)
+
+    def _guarded_slot(self, shape: Shape, name: str, guard: syntax.Conditional, branch: Branch) -> Iterator[Content]:
+        """An element or attribute that is there where its value is."""
+        term = self._functions.term(guard, branch)
+        if isinstance(term, Term):
+            yield LeafItem(shape, name, term)
+        elif term is not None:
+            text = LeafItem("attribute", name, term)
+            yield text if shape == "attribute" else ElementItem(name, (), (term.value,) if term.value else ())
 
     def _attribute_slot(
         self, name: str, value: syntax.Expression, branch: Branch, position: Position | None
@@ -188,6 +210,8 @@ class ConstructorLowering:
         if isinstance(value, syntax.TagValue):
             location = self.single(value.argument, branch, leaf=False)
             return None if location is None else tag_of(self._tree, location)
+        if isinstance(value, syntax.Function):
+            return self._functions.term(value, branch)
         if isinstance(value, syntax.Data):
             value = value.argument
         if not isinstance(value, syntax.PathExpression):

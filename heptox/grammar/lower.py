@@ -17,6 +17,8 @@ from heptox.grammar import query as syntax
 from heptox.grammar.branches import CONTEXT, Branch, few, known_tag, nodes_of
 from heptox.grammar.conditions import ConditionLowering, existing
 from heptox.grammar.constructors import ConstructorLowering
+from heptox.grammar.function_kinds import type_of
+from heptox.grammar.function_terms import require_atomic
 from heptox.grammar.locations import Location, refuse, require_value, tag_of, value_of
 from heptox.pattern import (
     TAG,
@@ -29,6 +31,7 @@ from heptox.pattern import (
     Template,
     Term,
     Text,
+    Type,
     Variable,
     atom_variables,
     template_terms,
@@ -71,7 +74,7 @@ class _Lowering:
         self._valid = valid
         self._conditions = ConditionLowering(tree, valid=valid, check=check)
         self.paths = self._conditions.paths
-        self._constructors = ConstructorLowering(self.paths)
+        self._constructors = ConstructorLowering(self.paths, self._conditions.functions)
 
     def items(self, expression: syntax.Expression, branch: Branch) -> Iterator[Member]:
         """The members whose templates are the items of an expression."""
@@ -95,6 +98,11 @@ class _Lowering:
             case syntax.TagValue(argument):
                 for found, location in self.paths.resolve(argument, branch):
                     yield _member(found, LeafItem("value", "", tag_of(self._tree, location)))
+            case syntax.Conditional(condition, value, None):
+                for holding in self._conditions.branches(condition, branch):
+                    yield from self.items(value, holding)
+            case syntax.FunctionCall() | syntax.Switch() | syntax.Conditional():
+                yield from self._computed(expression, branch)
             case syntax.StringLiteral(value):
                 yield _member(branch, LeafItem("value", "", Text(value)))
             case syntax.ElementConstructor():
@@ -106,6 +114,19 @@ class _Lowering:
                 yield from self._constructed("text", "", value, branch)
             case syntax.NumberLiteral():
                 refuse("HX3045", "a number as an item is outside the query fragment", expression.position)
+
+    def _computed(self, function: syntax.Function, branch: Branch) -> Iterator[Member]:
+        if type_of(function) not in (None, Type.STRING):
+            hint = "write string(value), or an element around it"
+            refuse(
+                "HX3045", "a number or a condition as an item is outside the query fragment", function.position, hint
+            )
+        require_atomic(function)
+        term = self._conditions.functions.term(function, branch)
+        if isinstance(term, Term):
+            yield _member(branch.having(Presence(term)), LeafItem("value", "", term))
+        elif term is not None:
+            yield _member(branch, LeafItem("value", "", term))
 
     def _clauses(self, flwor: syntax.Flwor, branch: Branch) -> Iterator[Branch]:
         branches = [branch]

@@ -87,7 +87,41 @@ class NumberValue(Node):
     An operand that a number literal is compared with, by an operator other than ``!=`` (NaN differs from everything).
     """
 
-    argument: PathExpression | Data | TagValue
+    argument: PathExpression | Data | TagValue | FunctionCall | Conditional | Switch
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall(Node):
+    """A function of values: ``upper-case($b/title)``, also one that is written as an operator, ``$a/x || "."``."""
+
+    function: str
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Node):
+    """``if (condition) then value else otherwise``; ``None`` is ``()``."""
+
+    condition: Condition
+    value: Expression
+    otherwise: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Node):
+    """``case "code" return "value"``."""
+
+    code: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Switch(Node):
+    """``switch (argument) case "a" return "x" ... default return otherwise``; ``None`` is ``()``."""
+
+    argument: Argument
+    cases: tuple[Case, ...]
+    otherwise: Argument | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +253,13 @@ class ElementConstructor(Node):
     content: tuple[str | Expression, ...] = ()
 
 
-Operand: TypeAlias = PathExpression | Data | TagValue | NumberValue | StringLiteral | NumberLiteral
-Condition: TypeAlias = Comparison | Exists | Empty | DeepEqual | And | Or
+Function: TypeAlias = FunctionCall | Conditional | Switch
+"""What is computed from values."""
+Argument: TypeAlias = PathExpression | Data | StringLiteral | NumberLiteral | FunctionCall | Conditional | Switch
+Operand: TypeAlias = (
+    PathExpression | Data | TagValue | NumberValue | StringLiteral | NumberLiteral | FunctionCall | Conditional | Switch
+)
+Condition: TypeAlias = Comparison | Exists | Empty | DeepEqual | And | Or | FunctionCall
 Expression: TypeAlias = (
     Flwor
     | PathExpression
@@ -232,6 +271,9 @@ Expression: TypeAlias = (
     | AttributeConstructor
     | TextConstructor
     | ElementConstructor
+    | FunctionCall
+    | Conditional
+    | Switch
 )
 
 
@@ -250,6 +292,17 @@ def nodes(value: object) -> Iterator[Node]:
             waiting += [getattr(following, name) for name in reversed(parts)]
         elif isinstance(following, tuple):
             waiting += reversed(following)
+
+
+def values(function: Function) -> Iterator[Condition | Expression]:
+    """What a function is made of."""
+    match function:
+        case FunctionCall(_, arguments):
+            yield from arguments
+        case Conditional(condition, value, otherwise):
+            yield from (condition, value) if otherwise is None else (condition, value, otherwise)
+        case Switch(argument, _, otherwise):
+            yield from (argument,) if otherwise is None else (argument, otherwise)
 
 
 def collections(expression: Expression) -> Iterator[PathExpression]:

@@ -6,6 +6,7 @@ from typing import Final, Protocol, cast
 
 from lark import Token, Tree
 
+from heptox.grammar.function_kinds import CALLED, is_computed_with, type_of
 from heptox.grammar.query import (
     And,
     Comparison,
@@ -15,6 +16,8 @@ from heptox.grammar.query import (
     Empty,
     Exists,
     Expression,
+    Function,
+    FunctionCall,
     NumberLiteral,
     NumberValue,
     Operand,
@@ -31,12 +34,13 @@ from heptox.grammar.query_parts import (
     function_name,
     is_call,
     is_path,
+    is_rule,
     primary_of,
     single_step,
     tree_of,
 )
 from heptox.grammar.query_refusals import Refusals, RefusedError, Scope
-from heptox.pattern import FUNCTIONS, ComparisonOperator, Operator
+from heptox.pattern import FUNCTIONS, ComparisonOperator, Operator, Type
 
 UNCOMPARED: Final = "number() that is compared with no number literal"
 
@@ -103,7 +107,28 @@ class ConditionBuilder:
             raise RefusedError
         operator = cast(Operator, str(tree.children[1]))
         self._check_numbers(operator, left, right)
+        self._check_kinds(tree, left, right)
         return Comparison(operator, left, right, position=self.refusals.position(tree))
+
+    def _check_kinds(self, tree: Tree[Token], left: Operand, right: Operand) -> None:
+        """Refuse a comparison with a function that XQuery has none for, or that compares numbers with other values."""
+        for one, other in ((left, right), (right, left)):
+            if not isinstance(one, Function):
+                continue
+            kind, other_kind = type_of(one), type_of(other)
+            if kind is Type.BOOLEAN:
+                raise self.refusals.refused(tree, "a comparison with a condition", "write it, or not() of it, alone")
+            literal = isinstance(other, NumberLiteral) and is_computed_with(other.lexical)
+            if kind is not None and kind.is_numeric and not literal:
+                raise self.refusals.refused(
+                    tree, "a computed number that is compared with no decimal", "write string() around both"
+                )
+            if kind not in (None, Type.STRING) and not kind.is_numeric and kind != other_kind:
+                raise self.refusals.refused(
+                    tree, f"a {kind.value} that is compared with other values", "write string()"
+                )
+            if kind is Type.STRING and other_kind not in (None, Type.STRING):
+                raise self.refusals.refused(tree, "a text that is compared with a number", "write number(value)")
 
     def _check_numbers(self, operator: Operator, left: Operand, right: Operand) -> None:
         """Refuse ``number()`` where it is compared with anything but a number, and where NaN would be found."""
@@ -131,7 +156,10 @@ class ConditionBuilder:
                 call, f"number() of {len(call.children) - 1} arguments", "number() takes one path"
             )
         argument = self._expressions.expression(call.children[1], scope)
-        if not isinstance(argument, PathExpression | Data | TagValue):
+        if not isinstance(argument, PathExpression | Data | TagValue | Function) or type_of(argument) not in (
+            None,
+            Type.STRING,
+        ):
             raise self.refusals.refused(call.children[1], "number() over an expression that is no path")
         return NumberValue(argument, position=position)
 
@@ -140,7 +168,7 @@ class ConditionBuilder:
         if is_call(primary, "number"):
             return self._number_value(primary, scope)
         value = self._expressions.expression(part, scope)
-        if isinstance(value, PathExpression | Data | TagValue | StringLiteral | NumberLiteral):
+        if isinstance(value, PathExpression | Data | TagValue | StringLiteral | NumberLiteral | Function):
             return value
         if isinstance(value, Sequence):
             raise self.refusals.refused(
@@ -156,7 +184,7 @@ class ConditionBuilder:
                 return self._existence(single, name, scope)
             if name == "deep-equal":
                 return self._deep_equality(single, scope)
-            if name in FUNCTIONS:
+            if name in FUNCTIONS and _is_string(single.children[-1]):
                 return self._function(single, FUNCTIONS[name], scope)
         if isinstance(single, Tree) and single.data == "parenthesised" and single.children and not alternatives(single):
             return self.condition(single.children[0], scope)
@@ -165,6 +193,8 @@ class ConditionBuilder:
                 tree, "a positional predicate or a number as a condition", "predicates hold conditions"
             )
         value = self._expressions.path_value(tree, scope)
+        if isinstance(value, FunctionCall) and type_of(value) is Type.BOOLEAN:
+            return value
         if isinstance(value, PathExpression):
             return Exists(value, spelled_out=False, position=self.refusals.position(tree))
         raise self.refusals.refused(
@@ -175,6 +205,11 @@ class ConditionBuilder:
         arguments = call.children[1:]
         if len(arguments) != 1:
             raise self.refusals.refused(call, f"{name}() of {len(arguments)} arguments", f"{name}() takes one path")
+        negated = primary_of(arguments[0])
+        if name == "not" and is_rule(negated, "call") and function_name(negated) in CALLED:
+            argument = self._expressions.expression(arguments[0], scope)
+            if isinstance(argument, FunctionCall) and type_of(argument) is Type.BOOLEAN:
+                return FunctionCall("not", (argument,), position=self.refusals.position(call))
         if name == "not" and not is_path(arguments[0]):
             hint = _negation_hint(self.refusals.attempt(self.condition, arguments[0], scope))
             raise self.refusals.refused(call, "not() over a condition that is no path", hint)
@@ -205,7 +240,11 @@ class ConditionBuilder:
         left, right = (self.refusals.attempt(self._operand, argument, scope) for argument in arguments)
         if left is None or right is None:
             raise RefusedError
-        if not isinstance(left, PathExpression | Data | TagValue) or not isinstance(right, StringLiteral):
+        if (
+            not isinstance(left, PathExpression | Data | TagValue | Function)
+            or type_of(left) not in (None, Type.STRING)
+            or not isinstance(right, StringLiteral)
+        ):
             raise self.refusals.refused(call, f"{name}() of other than a path and a string", usual)
         if function.holds("", right.value):  # as XQuery takes what is absent
             raise self.refusals.refused(call, f"{name}() that is true of what is absent", "leave it out")
@@ -218,6 +257,12 @@ class ConditionBuilder:
                 part, "deep-equal() over an expression that is no path", "compare a literal with ="
             )
         return value
+
+
+def _is_string(part: Part) -> bool:
+    """Whether an argument is a string literal."""
+    primary = primary_of(part)
+    return isinstance(primary, Token) and primary.type == "STRING"
 
 
 def _negation_hint(condition: Condition | None) -> str | None:

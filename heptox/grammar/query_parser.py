@@ -15,6 +15,7 @@ from lark import Token, Tree
 
 from heptox.checks import Check, no_check
 from heptox.errors import GrammarError
+from heptox.grammar.function_kinds import CALLED
 from heptox.grammar.name_table import NO_NAMES, NameTable
 from heptox.grammar.parsing import fault_at, offset_position, parse_text
 from heptox.grammar.query import (
@@ -38,6 +39,7 @@ from heptox.grammar.query import (
 )
 from heptox.grammar.query_conditions import UNCOMPARED, ConditionBuilder
 from heptox.grammar.query_elements import IN_PROLOG, ElementBuilder
+from heptox.grammar.query_functions import FunctionBuilder
 from heptox.grammar.query_literals import NO_CHARACTER
 from heptox.grammar.query_outside import ARITHMETIC, is_infix
 from heptox.grammar.query_parts import (
@@ -103,6 +105,7 @@ class _ExpressionBuilder:
     def __init__(self, refusals: Refusals) -> None:
         self.refusals = refusals
         self._conditions = ConditionBuilder(refusals, self)
+        self._functions = FunctionBuilder(refusals, self)
         self._steps = StepBuilder(refusals)
         self._elements = ElementBuilder(refusals, self.enclosed)
 
@@ -137,8 +140,18 @@ class _ExpressionBuilder:
                 raise self.refusals.refused(
                     tree, "a condition as a value", "conditions stand in where and in predicates"
                 )
+            case "conditional":
+                return self._functions.conditional(tree, scope)
+            case "switch":
+                return self._functions.switch(tree, scope)
+            case "operation" if self._functions.is_operation(tree):
+                return self._functions.operation(tree, scope)
             case _:
                 raise self.refused_operation(tree, scope)
+
+    def condition(self, part: Part, scope: Scope) -> Condition:
+        """The condition that a part is."""
+        return self._conditions.condition(part, scope)
 
     def _sequence(self, tree: Tree[Token], scope: Scope) -> Expression:
         items = [self.refusals.attempt(self.expression, child, scope) for child in tree.children]
@@ -364,6 +377,8 @@ class _ExpressionBuilder:
             return Data(self.path(tree.children[1], scope, "data()"), position=self.refusals.position(tree))
         if name == "number":
             raise self.refusals.refused(tree, UNCOMPARED, "write number($x/a) <= 5")
+        if name in CALLED:
+            return self._functions.call(tree, scope)
         if name in CONDITIONS:
             self.refusals.attempt(self._conditions.condition, Tree("path", [tree], tree.meta), scope)
             raise self.refusals.refused(tree, f"{name}() as a value", "conditions stand in where and in predicates")

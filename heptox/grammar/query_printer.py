@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
+from heptox.grammar.function_kinds import OPERATORS as OPERATORS_OF_VALUES
 from heptox.grammar.query import (
     And,
     AttributeConstructor,
     Comparison,
     Condition,
+    Conditional,
     Data,
     DeepEqual,
     DirectAttribute,
@@ -20,6 +22,7 @@ from heptox.grammar.query import (
     Expression,
     Flwor,
     For,
+    FunctionCall,
     Let,
     NumberLiteral,
     NumberValue,
@@ -30,6 +33,7 @@ from heptox.grammar.query import (
     Sequence,
     Step,
     StringLiteral,
+    Switch,
     TagValue,
     TextConstructor,
 )
@@ -86,7 +90,7 @@ def _expression(expression: Expression, line: str) -> str:
         case TextConstructor(value):
             return f"text {{{_expression(value, ' ')}}}"
         case _:
-            return _operand(expression)
+            return _value(expression, line)
 
 
 def _flwor(flwor: Flwor, line: str) -> str:
@@ -152,6 +156,8 @@ def _condition(condition: Condition) -> str:
             return " and ".join(_member(member) for member in conditions)
         case Or(conditions):
             return " or ".join(_member(member) for member in conditions)
+        case FunctionCall():
+            return _value(condition)
 
 
 def _member(condition: Condition) -> str:
@@ -162,7 +168,27 @@ def _member(condition: Condition) -> str:
 
 
 def _operand(operand: Operand) -> str:
+    """A value where an operator stands beside it."""
+    value = _value(operand)
+    closed = isinstance(operand, Conditional | Switch) or (
+        isinstance(operand, FunctionCall) and operand.function in OPERATORS_OF_VALUES
+    )
+    return f"({value})" if closed else value
+
+
+def _value(operand: Operand | Conditional, line: str = " ") -> str:
     match operand:
+        case FunctionCall(function, arguments) if function in OPERATORS_OF_VALUES:
+            return f" {function} ".join(map(_operand, arguments))
+        case FunctionCall(function, arguments):
+            return f"{function}({', '.join(map(_value, arguments))})"
+        case Conditional(condition, value, otherwise):
+            other = "()" if otherwise is None else _expression(otherwise, line)
+            return f"if ({_condition(condition)}) then {_expression(value, line)} else {other}"
+        case Switch(argument, known, otherwise):
+            cases = "".join(f"case {_string(case.code)} return {_string(case.value)} " for case in known)
+            other = "()" if otherwise is None else _value(otherwise)
+            return f"switch ({_value(argument)}) {cases}default return {other}"
         case PathExpression():
             return _path(operand)
         case Data(argument):
@@ -170,11 +196,15 @@ def _operand(operand: Operand) -> str:
         case TagValue(argument):
             return tag_value_form(_path(argument))
         case NumberValue(argument):
-            return f"number({_operand(argument)})"
+            return f"number({_value(argument)})"
         case StringLiteral(value):
-            return f'"{value.translate(_IN_STRING)}"'
+            return _string(value)
         case NumberLiteral(lexical):
             return lexical
+
+
+def _string(value: str) -> str:
+    return f'"{value.translate(_IN_STRING)}"'
 
 
 def _path(path: PathExpression) -> str:

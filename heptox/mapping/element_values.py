@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from heptox.pattern import ValueExpression, evaluate
+from heptox.pattern import ValueExpression, evaluate_expression
 from heptox.schema import TEXT, Path, SelectionTest, split_selection
 from heptox.xml import XSI_NIL, XmlElement
 
@@ -51,6 +51,6 @@ def _holds(element: XmlElement, test: SelectionTest) -> bool:
 
 def value_of(element: XmlElement, expression: ValueExpression) -> str | None:
     """The value of a function of an element's leaves; ``None`` where it has none."""
-    return evaluate(
+    return evaluate_expression(
         expression, lambda path: next(values_at(element, path), None), lambda path: list(values_at(element, path))
     )

@@ -39,6 +39,15 @@ from heptox.pattern.model import (
     Text as Text,
     Variable as Variable,
 )
+from heptox.pattern.needed_leaves import (
+    is_own as is_own,
+    may_be_absent as may_be_absent,
+    needed_terms as needed_terms,
+    or_empty as or_empty,
+    present_terms as present_terms,
+    with_leaves as with_leaves,
+    within_or_empty as within_or_empty,
+)
 from heptox.pattern.normalise import normalise as normalise
 from heptox.pattern.operators import (
     FUNCTIONS as FUNCTIONS,
@@ -87,5 +96,16 @@ from heptox.pattern.value_expression import (
     substituted as substituted,
     value_expression as value_expression,
 )
-from heptox.pattern.value_functions import evaluate as evaluate
+from heptox.pattern.value_functions import VALUE_FUNCTIONS as VALUE_FUNCTIONS, ValueFunction as ValueFunction
+from heptox.pattern.value_meaning import (
+    SqlParts as SqlParts,
+    evaluate_expression as evaluate_expression,
+    expression_in_sql as expression_in_sql,
+    implied_leaves as implied_leaves,
+    is_total as is_total,
+    needed_leaves as needed_leaves,
+)
+from heptox.pattern.value_printing import expression_in_xquery as expression_in_xquery
+from heptox.pattern.value_types import Type as Type
+from heptox.pattern.value_typing import expression_faults as expression_faults, result_type as result_type
 from heptox.pattern.values import Numeric as Numeric, double as double, holds as holds, literal as literal

@@ -23,6 +23,7 @@ from heptox.pattern.model import (
     Term,
     Text,
 )
+from heptox.pattern.needed_leaves import needed_terms
 from heptox.pattern.operators import Operator
 from heptox.pattern.rewrite import atom_terms, template_terms
 from heptox.pattern.orderings import Orderings
@@ -131,6 +132,8 @@ class Closure:
         while place not in self._present:
             self._present.add(place)  # with all nodes above it
             place = place[0], place[1][:-1]
+        for leaf in needed_terms(term):
+            self._mark_present(leaf)
 
     def _mark_absent(self, term: Term) -> None:
         """Note that a term is absent: that the highest node is which cannot be there without it."""

@@ -8,7 +8,9 @@ from functools import cached_property
 from typing import TypeVar
 
 from heptox.pattern.model import NODE, TAG
-from heptox.pattern.value_expression import is_constant
+from heptox.pattern.needed_leaves import is_own
+from heptox.pattern.value_expression import value_expression
+from heptox.pattern.value_meaning import is_total
 from heptox.schema import TEXT, Path, SchemaTree
 
 _Value = TypeVar("_Value")
@@ -44,6 +46,9 @@ class Constraints:
         return self._required[node, path]
 
     def _always_there(self, node: Path, path: Path) -> bool:
+        computed = value_expression(path)
+        if computed is not None:
+            return is_total(computed, lambda leaf: is_own(leaf) or self.required(node, leaf))
         whole = (*node, *path)
         return self.tree.required(whole, below=node) and all(
             self.is_sure(whole[:length]) for length in range(len(node) + 1, len(whole) + 1)

@@ -22,8 +22,9 @@ from heptox.pattern.model import (
     Term,
     Text,
 )
-from heptox.pattern.rewrite import Content, merge
-from heptox.pattern.value_expression import is_constant
+from heptox.pattern.needed_leaves import needed_terms, with_leaves
+from heptox.pattern.rewrite import Content, map_atom, map_template, merge
+from heptox.pattern.value_expression import is_constant, leaf_paths, value_expression
 from heptox.schema import Path
 
 
@@ -42,11 +43,30 @@ def normalise(member: Member, constraints: Constraints, check: Check = no_check)
         if pair is not None:
             member = merge(member, pair)
             continue
+        simple = _with_leaves(member, closure)
+        if simple != member:
+            member = simple
+            continue
         atoms = frozenset(_atoms(member, closure, check))
         if any(isinstance(atom, Absence) and not closure.absent(atom.term) for atom in atoms):
             member = Member(member.variables, atoms, member.template)  # a new absence can imply more
             continue
         return Member(member.variables, atoms, _template(member.template, closure))
+
+
+def _with_leaves(member: Member, closure: Closure) -> Member:
+    """The member whose function terms do not ask whether leaves are there that surely are."""
+
+    def image(term: Term) -> Term:
+        expression = value_expression(term.path)
+        if expression is None:
+            return term
+        leaves = leaf_paths(expression)
+        return with_leaves(term, frozenset(path for path in leaves if closure.present(Term(term.variable, path))))
+
+    atoms = frozenset(map_atom(atom, image) for atom in member.atoms)
+    template = map_template(member.template, image)
+    return member if template is None else Member(member.variables, atoms, template)
 
 
 def _same_nodes(member: Member, closure: Closure, constraints: Constraints, check: Check) -> Iterator[tuple[str, str]]:
@@ -109,7 +129,13 @@ def _presences(
             and other.path[: len(term.path)] == term.path
             for other in wanted | said
         )
-        if term not in said and not longer and not closure.constraints.required(nodes[term.variable], term.path):
+        needed = any(term in needed_terms(other) for other in wanted | said)
+        if (
+            term not in said
+            and not longer
+            and not needed
+            and not closure.constraints.required(nodes[term.variable], term.path)
+        ):
             yield Presence(term)
 
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from heptox.grammar import syntax
 
-_Syntax: TypeAlias = syntax.Condition | syntax.Operand
+_Syntax: TypeAlias = syntax.Condition | syntax.Operand | syntax.Expression
 _Clauses: TypeAlias = tuple[syntax.For | syntax.Let, ...]
 
 
@@ -92,6 +92,9 @@ class Analysis:
                 yield from self.variables(argument)
             case syntax.Data(argument) | syntax.TagValue(argument) | syntax.NumberValue(argument):
                 yield from self.variables(argument)
+            case syntax.FunctionCall() | syntax.Conditional() | syntax.Switch():
+                for value in syntax.values(part):
+                    yield from self.variables(value)
             case _:
                 pass
 

@@ -13,7 +13,7 @@ from heptox.grammar import syntax
 from heptox.store.allowance import MemoryUse
 from heptox.store.asides import Asides
 from heptox.store.columnar import FEW, Columns, NotColumnarError, Portion, Read
-from heptox.store.items import AttributeItem, Constructed, Construction, Item, TextItem, string_value
+from heptox.store.items import Constructed, Construction, Item, TextItem, string_value
 from heptox.store.plan import AttributeSlot, Block, LeafSlot, Member, RangeSlot, Slot, TextSlot
 from heptox.store.statement import Plan
 from heptox.store.text import escaped_text, text_of
@@ -108,9 +108,7 @@ class Assembly(Construction[_Match]):
         if lineage:
             yield lineage[0]
 
-    def found(
-        self, expression: syntax.Flwor | syntax.PathExpression | syntax.Data | syntax.TagValue, environment: _Match
-    ) -> Iterator[Item]:
+    def found(self, expression: Found, environment: _Match) -> Iterator[Item]:
         match expression:
             case syntax.Data(argument):
                 yield from map(string_value, self.found(argument, environment))

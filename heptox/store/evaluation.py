@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from heapq import merge
 from itertools import islice
 from math import nan
@@ -18,11 +19,13 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from heptox.checks import Check
 from heptox.grammar import syntax
-from heptox.pattern import OPERATORS, ComparisonOperator, Numeric, double, flipped, literal
+from heptox.pattern import OPERATORS, ComparisonOperator, Numeric, double, evaluate_expression, flipped, literal
+from heptox.schema import Path
 from heptox.store.allowance import NODE_BYTES, VALUE_BYTES, Allowance, MemoryUse, Share
 from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
+from heptox.store.computing import Computation, computation
 from heptox.store.index import ATTRIBUTE, TEXT, DocumentIndex, index_of, indexed
-from heptox.store.items import AttributeItem, Construction, Item, TextItem, error
+from heptox.store.items import AttributeItem, Construction, Found, Item, TextItem, computed, error
 from heptox.store.written_names import local_name
 from heptox.xml import Document, unescaped_name
 
@@ -151,14 +154,20 @@ class _Evaluation(Construction[Bindings]):
 
     # -- expressions -------------------------------------------------------------------------------------------
 
-    def found(
-        self, expression: syntax.Flwor | syntax.PathExpression | syntax.Data | syntax.TagValue, environment: Bindings
-    ) -> Iterator[Item]:
+    def found(self, expression: Found, environment: Bindings) -> Iterator[Item]:
         match expression:
             case syntax.Flwor():
                 yield from self._flwor(expression, environment)
             case syntax.PathExpression():
                 yield from map(self._item, self._nodes(expression, environment))
+            case syntax.Conditional(condition, value, otherwise):
+                chosen = value if self._holds(condition, environment, None) else otherwise
+                yield from () if chosen is None else self.items(chosen, environment)
+            case syntax.FunctionCall():
+                kind = self._computation(expression).type
+                yield from (computed(value, kind, expression) for value in self._values(expression, environment))
+            case syntax.Switch():
+                yield from self._switched(expression, environment, None)
             case _:
                 yield from self._values(expression, environment)
 
@@ -242,6 +251,8 @@ class _Evaluation(Construction[Bindings]):
                 return all(self._holds(member, bindings, context) for member in conditions)
             case syntax.Or(conditions):
                 return any(self._holds(member, bindings, context) for member in conditions)
+            case syntax.FunctionCall():
+                return "true" in self._values(condition, bindings, context)
 
     def _compared(self, comparison: syntax.Comparison, bindings: Bindings, context: Node | None) -> bool:
         sign, left, right = comparison.operator, comparison.left, comparison.right
@@ -262,6 +273,8 @@ class _Evaluation(Construction[Bindings]):
             return _numbers_compare(operator, literal(left.lexical), number)
         if isinstance(left, syntax.NumberValue):
             return operator.holds(self._number(left, bindings, context), float(number))
+        if isinstance(left, syntax.FunctionCall) and isinstance(number, Decimal):
+            return any(operator.holds(Decimal(value), number) for value in self._values(left, bindings, context))
         values = (double(value) for value in self._values(left, bindings, context))
         return any(value is not None and operator.holds(value, float(number)) for value in values)
 
@@ -286,12 +299,16 @@ class _Evaluation(Construction[Bindings]):
             share.write(value)
         return values
 
-    def _values(self, operand: syntax.Operand, bindings: Bindings, context: Node | None = None) -> Collection[str]:
+    def _values(
+        self, operand: syntax.Operand | syntax.Expression, bindings: Bindings, context: Node | None = None
+    ) -> Collection[str]:
         """The atomic values of an operand that is no number, in order."""
         match operand:
             case syntax.StringLiteral(value):
                 return (value,)
-            case syntax.NumberLiteral() | syntax.NumberValue():
+            case syntax.NumberLiteral(lexical):
+                return (lexical,)
+            case syntax.NumberValue():
                 raise ValueError("a number has no string to compare")
             case syntax.TagValue(argument):
                 return (self._tag_value(operand, argument, bindings, context),)
@@ -299,6 +316,38 @@ class _Evaluation(Construction[Bindings]):
                 return self._values(argument, bindings, context)
             case syntax.PathExpression():
                 return [self._index.value(node) for node in self._nodes(operand, bindings, context)]
+            case syntax.FunctionCall():
+                return self._computed(operand, bindings, context)
+            case syntax.Conditional(condition, value, otherwise):
+                chosen = value if self._holds(condition, bindings, context) else otherwise
+                return () if chosen is None else self._values(chosen, bindings, context)
+            case syntax.Switch():
+                return self._switched(operand, bindings, context)
+
+    def _computed(self, call: syntax.FunctionCall, bindings: Bindings, context: Node | None) -> Collection[str]:
+        """The value of a function, if it has one."""
+        computation = self._computation(call)
+        if computation.expression is None or isinstance(computation.expression, str):
+            return () if computation.expression is None else (computation.expression,)
+
+        def values(path: Path) -> Collection[str]:
+            return self._values(computation.part(path), bindings, context)
+
+        def value(path: Path) -> str | None:
+            return _only_value(values(path), call.function, call, f"{call.function}(.)")
+
+        found = evaluate_expression(computation.expression, value, lambda path: tuple(values(path)))
+        return () if found is None else (found,)
+
+    def _computation(self, call: syntax.FunctionCall) -> Computation:
+        return self._keep("computation", call, lambda: computation(call))
+
+    def _switched(self, switch: syntax.Switch, bindings: Bindings, context: Node | None) -> Collection[str]:
+        value = _only_value(self._values(switch.argument, bindings, context), "switch", switch, "switch (.)")
+        for case in switch.cases:
+            if case.code == value:
+                return (case.value,)
+        return () if switch.otherwise is None else self._values(switch.otherwise, bindings, context)
 
     def _tag_value(
         self, tag: syntax.TagValue, argument: syntax.PathExpression, bindings: Bindings, context: Node | None

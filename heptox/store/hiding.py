@@ -495,6 +495,12 @@ class _Toucher:
             case syntax.Comparison(_, left, right):
                 self._value(left, scope, context)
                 self._value(right, scope, context)
+            case syntax.FunctionCall() | syntax.Switch():
+                for each in syntax.values(part):
+                    self._value(each, scope, context)
+            case syntax.Conditional():
+                for each in syntax.values(part):
+                    self.look(each, scope, context)
             case syntax.AttributeConstructor(_, value) | syntax.TextConstructor(value):
                 self._value(value, scope, context)
             case syntax.DirectAttribute(_, parts):

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from heptox.errors import Fault, StoreError
 from heptox.grammar import syntax
-from heptox.pattern import Numeric, literal
+from heptox.pattern import CASTS, Numeric, Type, literal
 from heptox.store.allowance import MemoryUse, Share
 from heptox.store.text import (
     attribute_item,
@@ -59,7 +59,17 @@ class NumberItem:
     value: Numeric
 
 
-Item: TypeAlias = str | NumberItem | ElementItem | AttributeItem | TextItem
+@dataclass(frozen=True, slots=True)
+class ComputedItem:
+    """A value that is no string, as it is written in a constructor, and as an item of its own."""
+
+    value: str
+    item: str
+
+
+Found: TypeAlias = syntax.Flwor | syntax.PathExpression | syntax.Data | syntax.TagValue | syntax.Function
+"""Expressions whose items come from documents."""
+Item: TypeAlias = str | NumberItem | ComputedItem | ElementItem | AttributeItem | TextItem
 """A ``str`` is an atomic value, untyped or a string."""
 
 Environment = TypeVar("Environment")
@@ -73,9 +83,7 @@ class Construction(ABC, Generic[Environment]):
         self._held = held
 
     @abstractmethod
-    def found(
-        self, expression: syntax.Flwor | syntax.PathExpression | syntax.Data | syntax.TagValue, environment: Environment
-    ) -> Iterator[Item]:
+    def found(self, expression: Found, environment: Environment) -> Iterator[Item]:
         """The items of an expression that looks for nodes."""
 
     def items(self, expression: syntax.Expression, environment: Environment) -> Iterator[Item]:
@@ -108,6 +116,8 @@ class Construction(ABC, Generic[Environment]):
                 return string_item(item)
             case NumberItem(value):
                 return number_item(value)
+            case ComputedItem(item=written):
+                return written
             case _:
                 return _copied(item)
 
@@ -142,7 +152,7 @@ class Construction(ABC, Generic[Environment]):
         """Copy the items of one enclosed expression: neighbouring atomic values are joined by a space."""
         after_atom = False
         for item in self.items(part, environment):
-            is_atom = isinstance(item, str | NumberItem)
+            is_atom = isinstance(item, str | NumberItem | ComputedItem)
             if is_atom and after_atom:
                 xml.write(share.write(" "))
                 text.write(" ")
@@ -168,6 +178,16 @@ class Construction(ABC, Generic[Environment]):
             return None if empty else joined.getvalue()
 
 
+def computed(value: str, kind: Type, of: syntax.FunctionCall) -> Item:
+    """The item that a function gives."""
+    if kind is Type.STRING:
+        return value
+    if kind.is_numeric:
+        return NumberItem(literal(value))
+    written = f"{value}()" if kind is Type.BOOLEAN else f'{CASTS[kind].name}("{value}")'
+    return ComputedItem(value, written)
+
+
 def string_value(item: Item) -> str:
     """The string value of an item."""
     match item:
@@ -175,7 +195,7 @@ def string_value(item: Item) -> str:
             return item
         case NumberItem(value):
             return number_string(value)
-        case AttributeItem(value=value) | TextItem(value):
+        case AttributeItem(value=value) | TextItem(value) | ComputedItem(value):
             return value
         case _:
             return item.text
@@ -184,7 +204,7 @@ def string_value(item: Item) -> str:
 def _copied(item: Item) -> str:
     """An item that is no attribute as content of an element."""
     match item:
-        case str() | NumberItem() | TextItem() | AttributeItem():
+        case str() | NumberItem() | ComputedItem() | TextItem() | AttributeItem():
             return escaped_text(string_value(item))
         case _:
             return item.xml

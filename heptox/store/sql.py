@@ -7,7 +7,7 @@ Names are generated and never quoted. Strings are spelled without backslashes, w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Final, TypeAlias, TypeVar
 
@@ -64,6 +64,22 @@ class Call:
 
     function: str
     arguments: tuple[Expression | Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text with ``{0}``, ``{1}`` for arguments, which is another one for Spark where ``spark`` says so.
+
+    >>> whole = Template("ends_with({0}, {1})", (String("ab"), String("b")), "endswith({0}, {1})")
+    >>> for each in (whole, for_spark(whole)):
+    ...     print(print_statement(Statement((Select((each,), (), TRUE),))))
+    SELECT ends_with('ab', 'b') AS k0
+    SELECT endswith('ab', 'b') AS k0
+    """
+
+    text: str
+    arguments: tuple[Expression | Condition, ...]
+    spark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,12 +250,15 @@ class Statement:
     order: tuple[Key, ...] = ()
 
 
-Expression: TypeAlias = Column | String | Integer | Double | Coalesce | Call | Case | RowNumber | AsDouble
-Condition: TypeAlias = Column | Call | Compare | IsNaN | Same | OneOf | NotNull | All | Some | Fails | Exists | Among
+Expression: TypeAlias = Column | String | Integer | Double | Coalesce | Call | Template | Case | RowNumber | AsDouble
+Condition: TypeAlias = (
+    Column | Call | Template | Compare | IsNaN | Same | OneOf | NotNull | All | Some | Fails | Exists | Among
+)
 
 TRUE: Final = All()
 
 _BY_CODE: Final = ("\\", "\x00", "$")
+_ARGUMENT: Final = re.compile(r"\{(\d+)\}")
 _NAN: Final = "^[ \t\n\r]*(NaN)[ \t\n\r]*$"
 _NUMBER: Final = "^[ \t\n\r]*([+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF)[ \t\n\r]*$"
 
@@ -292,13 +311,30 @@ def renamed(part: _Part, tables: Mapping[str, str]) -> _Part:
     >>> renamed(Source("r1", "a"), {"r1": "people"})
     Source(table='people', alias='a')
     """
-    if isinstance(part, Source):
-        return replace(part, table=tables.get(part.table, part.table))
+    return _replaced(part, lambda each: _other_table(each, tables))
+
+
+def _other_table(part: object, tables: Mapping[str, str]) -> object:
+    return replace(part, table=tables.get(part.table, part.table)) if isinstance(part, Source) else part
+
+
+def for_spark(part: _Part) -> _Part:
+    """A statement, or a part of one, as Spark runs it."""
+    return _replaced(part, _spark_template)
+
+
+def _spark_template(part: object) -> object:
+    return replace(part, text=part.spark or part.text, spark=None) if isinstance(part, Template) else part
+
+
+def _replaced(part: _Part, change: Callable[[object], object]) -> _Part:
+    """A statement, or a part of one, of which each part has been changed, the inner ones first."""
     if isinstance(part, tuple):
-        return type(part)(renamed(each, tables) for each in part)
+        return type(part)(_replaced(each, change) for each in part)
     if is_dataclass(part) and not isinstance(part, type):
-        return replace(part, **{each.name: renamed(getattr(part, each.name), tables) for each in fields(part)})
-    return part
+        inner = {each.name: _replaced(getattr(part, each.name), change) for each in fields(part)}
+        part = replace(part, **inner)
+    return change(part)  # type: ignore[return-value]
 
 
 def print_statement(statement: Statement) -> str:
@@ -377,6 +413,8 @@ def _expression(expression: Expression) -> str:
             return f"coalesce({', '.join(map(_expression, values))})"
         case Call(function, values):
             return f"{function}({', '.join(map(_value, values))})"
+        case Template(text, values):
+            return _ARGUMENT.sub(lambda found: _value(values[int(found[1])]), text)
         case Case(condition, value, otherwise):
             other = "" if otherwise is None else f" ELSE {_expression(otherwise)}"
             return f"CASE WHEN {_condition(condition)} THEN {_expression(value)}{other} END"
@@ -406,7 +444,7 @@ def _top(condition: Condition) -> str:
 
 def _condition(condition: Condition) -> str:
     match condition:
-        case Column() | Call():
+        case Column() | Call() | Template():
             return _expression(condition)
         case Compare(operator, left, right):
             return OPERATORS[operator].sql.format(left=_expression(left), right=_expression(right))

@@ -1,0 +1,83 @@
+"""Which functions of the table queries call, and the types of values in a query.
+
+XQuery raises a type error where a text stands for a number, or the other way round: a query that would always raise one
+is refused when it is read.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from heptox.grammar.query import (
+    Conditional,
+    Expression,
+    FunctionCall,
+    NumberLiteral,
+    NumberValue,
+    Operand,
+    StringLiteral,
+    Switch,
+)
+from heptox.pattern import CASTS, SIGNS, VALUE_FUNCTIONS, Type, ValueFunction, form_of
+
+OPERATORS: Final = frozenset(
+    name for name, forms in VALUE_FUNCTIONS.items() if forms[0].is_infix and forms[0].result is not Type.BOOLEAN
+)
+"""The functions that are written between their arguments, and compute."""
+_CONDITIONS: Final = {"exists", "not", "and", "or", "if", *SIGNS}
+"""Those that queries say as conditions, and by ``if``."""
+CALLED: Final = (frozenset(VALUE_FUNCTIONS) | {"string-join", "string"}) - OPERATORS - _CONDITIONS
+"""The functions that are written as calls, and stand for values."""
+
+
+def type_of(value: Operand | Expression) -> Type | None:
+    """The type of the value that an expression gives, ``None`` for untyped ones."""
+    match value:
+        case FunctionCall("string-join" | "string") | StringLiteral() | Switch():
+            return Type.STRING
+        case FunctionCall("not"):
+            return Type.BOOLEAN
+        case FunctionCall(function, arguments):
+            form = form_in_query(function, tuple(map(type_of, arguments)), arguments)
+            return None if form is None else form.result
+        case Conditional(_, inner):
+            return type_of(inner)
+        case NumberLiteral(lexical):
+            return Type.DOUBLE if "e" in lexical.lower() else Type.DECIMAL if "." in lexical else Type.INTEGER
+        case NumberValue():
+            return Type.DOUBLE
+        case _:
+            return None
+
+
+def is_computed_with(number: str) -> bool:
+    """Whether a number literal is a decimal that functions compute with."""
+    return CASTS[Type.DECIMAL].read(number) is not None
+
+
+def form_in_query(
+    name: str, types: tuple[Type | None, ...], arguments: tuple[Operand | Expression, ...]
+) -> ValueFunction | None:
+    """The form of a function that takes arguments of some types as XQuery has it, without unwritten casts."""
+    if name.startswith("xs:"):
+        known = tuple(one or Type.STRING for one in types)
+        return form_of(name, known) if len(known) == 1 and Type.BOOLEAN not in known else None
+    for form in VALUE_FUNCTIONS.get(name, ()):
+        if form.takes(len(types)) and all(
+            _takes(form, form.parameter(place), one, argument)
+            for place, (one, argument) in enumerate(zip(types, arguments, strict=True))
+        ):
+            return form
+    return None
+
+
+def _takes(form: ValueFunction, parameter: Type, given: Type | None, argument: Operand | Expression) -> bool:
+    if parameter is Type.DIGITS:
+        return isinstance(argument, NumberLiteral) and given is Type.INTEGER
+    if parameter.is_constant:
+        return isinstance(argument, StringLiteral)
+    if parameter is Type.STRING:
+        return given in (None, Type.STRING) or form.takes_any
+    if parameter is Type.DECIMAL:
+        return given in (Type.DECIMAL, Type.INTEGER)
+    return parameter in (given, Type.ANY)

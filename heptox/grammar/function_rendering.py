@@ -1,0 +1,330 @@
+"""From function terms to the functions of a query.
+
+A function term is absent where a leaf that it needs is absent, and XQuery's functions of strings take an absent value
+for ``""``: where a leaf may be absent, a condition stands around the function that it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from heptox.errors import Fault, GrammarError
+from heptox.grammar import query as syntax
+from heptox.pattern import (
+    CASTS,
+    SIGNS,
+    Absence,
+    Atom,
+    Call,
+    Comparison,
+    Constant,
+    Leaf,
+    Lookup,
+    Number,
+    Operator,
+    Presence,
+    StringJoin,
+    Term,
+    Text,
+    Type,
+    ValueExpression,
+    argument_types,
+    double,
+    form_of_call,
+    implied_leaves,
+    is_own,
+    is_total,
+    needed_leaves,
+    or_empty,
+    result_type,
+    value_expression,
+    within_or_empty,
+)
+from heptox.schema import Path
+
+_ToPath: TypeAlias = Callable[[Path], syntax.PathExpression]
+_NUMBERS: Final = (Type.DECIMAL, Type.INTEGER, Type.DOUBLE)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRendering:
+    """Renders expressions over the leaves of one node, to each of which ``path`` leads; some ``known`` to be there."""
+
+    path: _ToPath
+    known: Callable[[Path], bool]
+
+    def guards(self, expression: ValueExpression) -> tuple[syntax.Condition, ...]:
+        """The conditions under which XQuery's value of an expression is that of the function term."""
+        return self._existing(_unguarded(expression))
+
+    def _existing(self, leaves: frozenset[Path]) -> tuple[syntax.Condition, ...]:
+        wanted = sorted(path for path in leaves if not is_own(path) and not self.known(path))
+        return tuple(syntax.Exists(self.path(path), spelled_out=False) for path in wanted)
+
+    def presence(self, expression: ValueExpression) -> tuple[syntax.Condition, ...]:
+        """The conditions that an expression has a value."""
+        match expression:
+            case Call("if", (condition, value)):
+                there = implied_leaves(condition)
+                inside = FunctionRendering(self.path, lambda path: path in there or self.known(path))
+                holds = self.condition(condition)
+                asked = holds.conditions if isinstance(holds, syntax.And) else (holds,)
+                return (*asked, *inside.presence(value))
+        exists = self._existing(needed_leaves(expression))
+        if not _is_partial(expression):
+            return exists
+        if result_type(expression) is not Type.STRING:
+            raise _unsaid(expression)
+        computed = self.value(expression)
+        return (*exists, syntax.Comparison("=", computed, computed))
+
+    def guarded(self, expression: ValueExpression) -> syntax.Argument:
+        """An expression, with a condition around it where leaves may be absent."""
+        guards, value = self.guards(expression), self.value(expression)
+        return syntax.Conditional(_all(guards), value) if guards else value
+
+    def string(self, expression: ValueExpression) -> syntax.Argument:
+        """An expression as a string, with a condition around it where leaves may be absent."""
+        return self._branch(expression, Type.STRING)
+
+    def slot(self, term: Term, make: Callable[[syntax.Argument], syntax.Expression]) -> syntax.Expression:
+        """What is made of the value of a term, where it has one."""
+        expression = _expression(term)
+        inner = expression
+        while isinstance(inner, Call) and inner.function == "if" and len(inner.arguments) == 2:
+            inner = inner.arguments[1]
+        conditions, made = self.presence(expression), make(self.value(inner))
+        return syntax.Conditional(_all(conditions), made) if conditions else made
+
+    def as_string(self, expression: ValueExpression) -> syntax.Argument:
+        """An expression as a string."""
+        return self._as(expression, Type.STRING)
+
+    def value(self, expression: ValueExpression) -> syntax.Argument:
+        """An expression, of its own type."""
+        inner = within_or_empty(expression)
+        if isinstance(inner, StringJoin):
+            return self.value(inner)
+        if inner is not None:
+            return syntax.FunctionCall("string", (self.guarded(inner),))
+        match expression:
+            case Leaf(path):
+                return self.path(path)
+            case Constant(value):
+                return syntax.StringLiteral(value)
+            case StringJoin(path, separator):
+                return syntax.FunctionCall("string-join", (self.path(path), syntax.StringLiteral(separator)))
+            case Lookup(argument, codes, other):
+                cases = tuple(syntax.Case(*pair) for pair in codes)
+                if not cases:
+                    raise _unsaid(expression)
+                otherwise = None if other is None else self.guarded(other)
+                return syntax.Switch(self._as(argument, Type.STRING), cases, otherwise)
+            case Call("if", (condition, value, *others)):
+                there = implied_leaves(condition)
+                inside = FunctionRendering(self.path, lambda path: path in there or self.known(path))
+                kind = result_type(expression)
+                otherwise = self._branch(others[0], kind) if others else None
+                return syntax.Conditional(self.condition(condition), inside._branch(value, kind), otherwise)
+            case Call("xs:decimal" | "xs:integer", (Constant(value),)):
+                return syntax.NumberLiteral(value.strip())
+            case Call() if result_type(expression) is Type.BOOLEAN:
+                holds = self.condition(expression)
+                if isinstance(holds, syntax.FunctionCall):
+                    return holds
+                return syntax.Conditional(holds, syntax.StringLiteral("true"), syntax.StringLiteral("false"))
+            case Call(function, arguments):
+                return self._call(expression, function, arguments)
+
+    def _branch(self, expression: ValueExpression, wanted: Type) -> syntax.Argument:
+        guards, value = self.guards(expression), self._as(expression, wanted)
+        return syntax.Conditional(_all(guards), value) if guards else value
+
+    def _call(self, call: Call, function: str, arguments: tuple[ValueExpression, ...]) -> syntax.FunctionCall:
+        form = form_of_call(call)
+        if form is None:
+            raise _unsaid(call)
+        if form.takes_any or function in _CAST_NAMES:
+            return syntax.FunctionCall(function, tuple(map(self._of_any_type, arguments)))
+        wanted = argument_types(call, form)
+        return syntax.FunctionCall(function, tuple(map(self._as, arguments, wanted)))
+
+    def _of_any_type(self, expression: ValueExpression) -> syntax.Argument:
+        inner = within_or_empty(expression)
+        return self.value(expression) if inner is None else self._or_empty(inner)
+
+    def _or_empty(self, inner: ValueExpression) -> syntax.Argument:
+        """A value for which XQuery takes the empty string where it is absent."""
+        if isinstance(inner, StringJoin):
+            return self.value(inner)
+        return self.guarded(inner) if result_type(inner) is Type.STRING else self.value(or_empty(inner))
+
+    def _as(self, expression: ValueExpression, wanted: Type) -> syntax.Argument:
+        """An expression as a value of a type."""
+        given = result_type(expression)
+        if isinstance(expression, Constant):
+            return _literal(expression, wanted)
+        if wanted is Type.STRING:
+            inner = within_or_empty(expression)
+            if inner is not None:
+                return self._or_empty(inner)
+            value = self.value(expression)
+            return value if given is Type.STRING else syntax.FunctionCall("string", (value,))
+        if wanted in CASTS and given is Type.STRING:
+            return syntax.FunctionCall(CASTS[wanted].name, (self.value(expression),))
+        return self.value(expression)
+
+    # -- conditions ----------------------------------------------------------------------------------------------
+
+    def condition(self, expression: ValueExpression) -> syntax.Condition:
+        """An expression that is true or false as a condition."""
+        match expression:
+            case Call("and" | "or", arguments):
+                return _joined(expression.function, [self.condition(argument) for argument in arguments])
+            case Call("exists", (Leaf(path) | StringJoin(path),)):
+                return syntax.Exists(self.path(path), spelled_out=False)
+            case Call("exists", (inner,)):
+                return _all(self.presence(inner))
+            case Call("not", (Call("exists", (Leaf(path) | StringJoin(path),)),)):
+                return syntax.Empty(self.path(path))
+            case Call("not", (inner,)):
+                condition = self.condition(inner)
+                if not isinstance(condition, syntax.FunctionCall):
+                    raise _unsaid(expression)
+                return syntax.FunctionCall("not", (condition,))
+            case Call(sign, (left, right)) if sign in SIGNS:
+                return self._compared(expression, left, right)
+            case Call(function, arguments) if (form := form_of_call(expression)) is not None:
+                wanted = argument_types(expression, form)
+                call = syntax.FunctionCall(function, tuple(map(self._as, arguments, wanted)))
+                return _all((*self.guards(expression), call))
+        raise _unsaid(expression)
+
+    def _compared(self, call: Call, left: ValueExpression, right: ValueExpression) -> syntax.Condition:
+        operator = call.function
+        assert operator in SIGNS
+        sides = tuple(map(self.value, (left, right)))
+        computed = [one for one in (left, right) if result_type(one) in _NUMBERS and not _is_number(one)]
+        if computed and not any(map(_is_number, (left, right))):
+            raise _unsaid(call)
+        comparison = syntax.Comparison(operator, *sides)
+        return _all((*self.guards(left), *self.guards(right), comparison))
+
+
+_CAST_NAMES: Final = frozenset(cast.name for cast in CASTS.values())
+
+
+def _is_number(expression: ValueExpression) -> bool:
+    match expression:
+        case Call("xs:decimal" | "xs:integer", (Constant(),)):
+            return True
+    return False
+
+
+def _literal(constant: Constant, wanted: Type) -> syntax.Argument:
+    if wanted in (*_NUMBERS, Type.DIGITS) and double(constant.value) is not None:
+        return syntax.NumberLiteral(constant.value.strip())
+    string = syntax.StringLiteral(constant.value)
+    return syntax.FunctionCall(CASTS[wanted].name, (string,)) if wanted in CASTS else string
+
+
+def _unguarded(expression: ValueExpression) -> frozenset[Path]:
+    match expression:
+        case StringJoin(path):
+            return frozenset({path})
+        case Lookup(argument, _, other):
+            return _unguarded(argument) | (frozenset() if other is None else needed_leaves(argument))
+        case Call("if" | "exists" | "and" | "or" | "not"):
+            return frozenset()
+        case Call(_, arguments) if (form := form_of_call(expression)) is not None:
+            inner = frozenset[Path]().union(*map(_unguarded, arguments))
+            is_sure = form.result is Type.BOOLEAN and isinstance(arguments[-1], Constant) and arguments[-1].value
+            if form.propagates or is_sure:
+                return inner
+            return inner.union(*map(needed_leaves, arguments))
+    return frozenset()
+
+
+def _is_partial(expression: ValueExpression) -> bool:
+    """Whether an expression may have no value where the leaves that it needs are there."""
+    wanted = needed_leaves(expression)
+    return not is_total(expression, lambda path: path in wanted or is_own(path))
+
+
+def computed_condition(
+    atom: Atom, of: Callable[[Term], FunctionRendering], plain: Callable[[Term | Text | Number], syntax.Operand]
+) -> syntax.Condition:
+    """What an atom says of function terms; ``of`` renders those of a term's node, ``plain`` what is no function."""
+    match atom:
+        case Comparison("=", left, Text("true" | "false" as wanted)) if _type(left) is Type.BOOLEAN:
+            expression = _expression(left)
+            return of(left).condition(expression if wanted == "true" else Call("not", (expression,)))
+        case Comparison(operator, left, Number() as number) if value_expression(left.path) is not None:
+            rendering, expression = of(left), _expression(left)
+            literal = syntax.NumberLiteral(number.lexical)
+            value = rendering.value(expression)
+            if _type(left) is Type.STRING:
+                return _all((*rendering.guards(expression), compared_as_number(operator, value, literal)))
+            return _all((*rendering.guards(expression), syntax.Comparison(operator, value, literal)))
+        case Comparison(operator, left, right):
+            guards: list[syntax.Condition] = []
+            sides: list[syntax.Operand] = []
+            for side in (left, right):
+                if not isinstance(side, Term) or value_expression(side.path) is None:
+                    sides.append(plain(side))
+                    continue
+                guards += of(side).guards(_expression(side))
+                sides.append(of(side).as_string(_expression(side)))
+            return _all((*guards, syntax.Comparison(operator, *sides)))
+        case Presence(term):
+            return _all(of(term).presence(_expression(term)))
+        case Absence(term) if not _is_partial(_expression(term)):
+            absent = [syntax.Empty(of(term).path(path)) for path in sorted(needed_leaves(_expression(term)))]
+            return _joined("or", [*absent])
+    raise GrammarError(Fault("HX3068", "what is asked of a computed value cannot be said in a query here"))
+
+
+def compared_as_number(operator: Operator, value: syntax.Operand, literal: syntax.NumberLiteral) -> syntax.Condition:
+    """``number(value) operator literal``, which is false, and no error, where the value is no number.
+
+    NaN differs from every number, so what is unequal is said to be less or greater, or the value ``NaN`` itself.
+    """
+    assert not isinstance(value, syntax.NumberValue | syntax.StringLiteral | syntax.NumberLiteral)
+    number = syntax.NumberValue(value)
+    if operator != "!=":
+        return syntax.Comparison(operator, number, literal)
+    return syntax.Or(
+        (
+            syntax.Comparison("<", number, literal),
+            syntax.Comparison(">", number, literal),
+            syntax.Comparison("=", value, syntax.StringLiteral("NaN")),
+        )
+    )
+
+
+def _expression(term: Term) -> ValueExpression:
+    return value_expression(term.path) or Leaf(term.path)
+
+
+def _type(term: Term) -> Type:
+    return result_type(_expression(term))
+
+
+def _all(conditions: Iterable[syntax.Condition]) -> syntax.Condition:
+    return _joined("and", list(conditions))
+
+
+def _joined(name: str, conditions: list[syntax.Condition]) -> syntax.Condition:
+    kind = syntax.And if name == "and" else syntax.Or
+    flat: list[syntax.Condition] = []
+    for condition in conditions:
+        flat += condition.conditions if isinstance(condition, kind) else (condition,)
+    return flat[0] if len(flat) == 1 else kind(tuple(flat))
+
+
+def _unsaid(expression: ValueExpression) -> GrammarError:
+    name = expression.function if isinstance(expression, Call) else type(expression).__name__.lower()
+    message = f"a value computed by {name} cannot be said in a query here"
+    return GrammarError(Fault("HX3068", message, hint="ask for the leaves that it is computed of"))

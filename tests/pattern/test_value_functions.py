@@ -1,0 +1,188 @@
+"""What the functions of values mean: the same in Python, in SQL and in XQuery, which Saxon evaluates."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from html import escape
+from typing import Final
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from heptox.pattern import (
+    Call,
+    Constant,
+    Leaf,
+    Lookup,
+    SqlParts,
+    ValueExpression,
+    evaluate_expression,
+    expression_faults,
+    expression_in_sql,
+    expression_in_xquery,
+)
+from heptox.store import sql
+from tests.support.saxon import evaluate as judged
+
+A, B, N, M, D, T, S = (Leaf((name,)) for name in ("a", "b", "n", "m", "d", "t", "s"))
+ROWS: Final = 10_000
+
+
+def call(function: str, *arguments: ValueExpression | str | int) -> Call:
+    return Call(function, tuple(Constant(str(each)) if isinstance(each, str | int) else each for each in arguments))
+
+
+def number(lexical: str) -> Call:
+    return call("xs:decimal", lexical)
+
+
+EXPRESSIONS: Final[tuple[ValueExpression, ...]] = (
+    call("concat", A, B),
+    call("concat", A, ' & "', N, call("string-length", B)),
+    call("normalize-space", A),
+    call("translate", A, B, "xé"),
+    call("translate", A, "abß", "bad"),
+    call("substring", A, 2),
+    call("substring", A, 0, 3),
+    call("substring", A, call("string-length", B), 2),
+    call("substring-before", A, B),
+    call("substring-after", A, B),
+    call("substring-after", A, "b"),
+    call("upper-case", A),
+    call("lower-case", A),
+    call("string-length", A),
+    call("contains", A, B),
+    call("starts-with", A, B),
+    call("ends-with", A, B),
+    call("exists", A),
+    call("exists", call("xs:integer", N)),
+    call("not", call("contains", A, B)),
+    call("and", call("=", A, B), call("exists", N), call("<", N, number("5"))),
+    call("or", call("=", A, "b"), call("not", call(">", B, A))),
+    call("if", call("contains", A, "a"), B),
+    call("if", call("starts-with", A, "a"), call("concat", B, "x"), call("upper-case", N)),
+    call("if", call(">", N, number("0")), call("xs:integer", N), call("string-length", A)),
+    *(call(sign, A, B) for sign in ("=", "!=", "<", "<=", ">", ">=")),
+    *(call(sign, N, number("0.5")) for sign in ("=", "!=", "<", "<=", ">", ">=")),
+    *(call(sign, call("xs:decimal", N), call("xs:decimal", M)) for sign in ("=", "!=", "<", "<=", ">", ">=")),
+    call("xs:decimal", N),
+    call("xs:integer", N),
+    call("xs:integer", call("xs:decimal", N)),
+    call("concat", call("xs:decimal", N), "|", call("upper-case", call("xs:integer", M))),
+    call("upper-case", call("if", call("=", A, "a"), B)),
+    Lookup(A, (("a", "1"), ("b", "x\"&'"), ("", "empty"))),
+    Lookup(A, (("a", "1"), ("b", "2")), B),
+    Lookup(call("xs:integer", N), (("1", "one"), ("0", "none")), Constant("many")),
+)
+
+
+def _words(chance: random.Random) -> str | None:
+    if chance.random() < 0.1:
+        return None
+    return "".join(chance.choices(_CHARACTERS, k=chance.choice((0, 1, 1, 2, 3, 5, 9))))
+
+
+_CHARACTERS: Final = (
+    *"aab bcABZ09 .,-_$\\'\"&<[](){}*?+|^%#",
+    " ",
+    "\t",
+    "\n",
+    "\r",
+    "é",
+    "e\u0301",
+    "É",
+    "œ",
+    "🙂",
+    "漢",
+    "Ω",
+    "ы",
+    "{0}",
+)
+
+
+def _numbers(chance: random.Random) -> str | None:
+    kind = chance.random()
+    if kind < 0.08:
+        return None
+    if kind < 0.16:
+        return chance.choice(
+            ("", "abc", "1e3", "NaN", "INF", "-INF", "1,5", ".", "+", "- 1", "1 2", "0x1", "٣", "-1.5E-2")
+        )
+    digits = "".join(chance.choices("0123456789", k=chance.choice((1, 1, 2, 3, 6))))
+    places = "".join(chance.choices("0059", k=chance.choice((0, 0, 1, 2, 4))))
+    text = f"{digits}.{places}" if places or chance.random() < 0.1 else digits
+    text = chance.choice(("", "", "-", "+")) + text
+    return chance.choice((" ", "\n", "\t")) + text + " " if chance.random() < 0.1 else text
+
+
+Row = Mapping[str, str | None]
+
+
+@lru_cache(maxsize=1)
+def rows() -> Sequence[Row]:
+    chance = random.Random(7)
+    return [
+        {"a": _words(chance), "b": _words(chance), "n": _numbers(chance), "m": _numbers(chance)} for _ in range(ROWS)
+    ]
+
+
+@lru_cache(maxsize=1)
+def document() -> str:
+    def leaf(name: str, value: str | None) -> str:
+        return "" if value is None else f"<{name}>{escape(value).replace(chr(13), '&#13;')}</{name}>"
+
+    return "<t>" + "".join(f"<r>{''.join(leaf(*pair) for pair in row.items())}</r>" for row in rows()) + "</t>"
+
+
+@lru_cache(maxsize=1)
+def database() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(config={"threads": 1})
+    table = pa.table({name: pa.array([row[name] for row in rows()], pa.string()) for name in rows()[0]})
+    connection.register("given", table)
+    connection.execute("CREATE TABLE r AS SELECT * FROM given")
+    return connection
+
+
+def statement(expressions: Sequence[ValueExpression]) -> sql.Statement:
+    made: SqlParts[sql.Expression] = SqlParts(
+        lambda path: sql.Column("x", path[-1]), lambda _: sql.String(None), sql.String, sql.Template
+    )
+    columns = tuple(sql.Template("CAST({0} AS STRING)", (expression_in_sql(each, made),)) for each in expressions)
+    return sql.Statement((sql.Select(columns, (sql.Source("r", "x"),), sql.TRUE),))
+
+
+def in_python(expression: ValueExpression) -> list[str | None]:
+    return [evaluate_expression(expression, lambda path, row=row: row[path[-1]], lambda _: ()) for row in rows()]  # type: ignore[misc]
+
+
+def by_saxon(expression: ValueExpression) -> list[str | None]:
+    text = expression_in_xquery(expression, lambda path: f"$x/{path[-1]}")
+    (answer,) = judged(
+        "string-join(for $x in /t/r return string-join((let $v := "
+        + text
+        + ' return if (exists($v)) then ("+", $v) else "-"), ""), "\ue000")',
+        document(),
+    )
+    answers = answer[1:-1].replace('""', '"').split("\ue000")
+    return [each[1:] if each.startswith("+") else None for each in answers]
+
+
+def by_duckdb(expression: ValueExpression) -> list[str | None]:
+    rows = database().execute(sql.print_statement(statement((expression,)))).fetchall()
+    return [value for (value,) in rows]
+
+
+@pytest.mark.parametrize(
+    "expression", EXPRESSIONS, ids=lambda each: expression_in_xquery(each, lambda path: path[-1])[:60]
+)
+def test_an_expression_means_the_same_in_all_engines(expression: ValueExpression) -> None:
+    assert expression_faults(expression) == []
+    expected = in_python(expression)
+    for engine in (by_saxon, by_duckdb):
+        found = engine(expression)
+        assert [
+            (row, python, other) for row, python, other in zip(rows(), expected, found, strict=True) if python != other
+        ][:3] == []
