@@ -8,7 +8,7 @@ from typing import NoReturn
 from heptox.errors import Position
 from heptox.grammar.branches import Branch, nodes_of
 from heptox.grammar.locations import Location, refuse, value_of
-from heptox.pattern import Absence, Atom, Comparison, NoNode, Presence, Term, Text, Variable
+from heptox.pattern import Absence, Atom, Comparison, NoNode, Presence, Term, Text, Variable, selecting
 from heptox.schema import Path, SchemaTree
 
 
@@ -31,12 +31,13 @@ def absent_alternatives(
         chain = [variable.parent for variable in added[1:]] == [variable.name for variable in added[:-1]]
         if location.text or not chain or location.variable != added[-1].name:
             _refuse_repeating(where, position, hint)
-        wanted = [_tested(atom, added, where, position, hint) for atom in tests if not _is_of_text(atom, tests)]
+        node, tested = selecting(added, [atom for atom in tests if not _is_of_text(atom, tests)])
+        wanted = [_tested(atom, added, where, position, hint) for atom in tested]
         if location.path:
             wanted.append((location.path, None))
         parent = added[0].parent
         assert parent is not None  # the root is known to every branch
-        return (NoNode(parent, added[-1].node, tuple(sorted(set(wanted), key=repr))),)
+        return (NoNode(parent, node, tuple(sorted(set(wanted), key=repr))),)
     if tests - {there}:
         where = tree.written((tree.root, *location.absolute))
         hint = "turn the comparison around, or use empty() of the path without it"

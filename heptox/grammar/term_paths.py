@@ -12,7 +12,7 @@ from heptox.errors import SchemaError
 from heptox.grammar import query as syntax
 from heptox.grammar.matching import step_matches
 from heptox.pattern import Constraints, Variable
-from heptox.schema import ANYWHERE, TEXT, WILDCARD, Match, Path, axis_matches
+from heptox.schema import ANYWHERE, TEXT, WILDCARD, Match, Path, SelectionTest, axis_matches, split_selection
 
 
 @dataclass
@@ -122,8 +122,20 @@ def _tagged(match: Match) -> frozenset[Match]:
     return frozenset() if match.tag is None else frozenset((match,))
 
 
-def _child(name: str) -> syntax.Step:
-    return syntax.Step("child", (name,))
+def _child(step: str) -> syntax.Step:
+    name, tests = split_selection(step)
+    return syntax.Step("child", (name,), predicates=tuple(_predicate(test) for test in tests))
+
+
+def _predicate(test: SelectionTest) -> syntax.Condition:
+    """A condition of a selection on the context node."""
+    leaf = syntax.PathExpression(".", tuple(steps_of(test.path)))
+    if test.test == "exists":
+        return syntax.Exists(leaf, spelled_out=False)
+    if test.test == "not":
+        return syntax.Empty(leaf)
+    compared = tuple(syntax.Comparison(test.test, leaf, syntax.StringLiteral(value)) for value in test.values)
+    return compared[0] if len(compared) == 1 else syntax.Or(compared)
 
 
 def steps_of(path: Path) -> list[syntax.Step]:

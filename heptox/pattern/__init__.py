@@ -69,6 +69,7 @@ from heptox.pattern.rewrite import (
     rename as rename,
     template_terms as template_terms,
 )
+from heptox.pattern.selecting import selecting as selecting
 from heptox.pattern.tree_pattern import (
     ANY_ATTRIBUTE as ANY_ATTRIBUTE,
     ANY_ELEMENT as ANY_ELEMENT,

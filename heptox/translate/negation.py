@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from heptox.pattern import (
-    TAG,
     Absence,
     Atom,
     Closure,
@@ -14,12 +13,11 @@ from heptox.pattern import (
     Presence,
     Term,
     Text,
-    Variable,
     atom_terms,
     normalise,
-    value_expression,
+    selecting,
 )
-from heptox.schema import Path, SelectionTest, selection_step
+from heptox.schema import Path
 from heptox.translate.copies import refuse_absence
 
 
@@ -48,42 +46,10 @@ def negation(positive: Member, extended: Member, constraints: Constraints, wante
             refuse_absence(wanted)
         parent = variable.name
     last = added[-1]
-    node, atoms = _selecting(added, atoms)
+    node, atoms = selecting(added, atoms)
     tests = tuple(sorted((_test(atom, last.name, set(known), wanted) for atom in atoms), key=repr))
     assert added[0].parent is not None  # the root is known
     return frozenset((NoNode(added[0].parent, node, tests),))
-
-
-def _selecting(added: list[Variable], atoms: list[Atom]) -> tuple[Path, list[Atom]]:
-    """The node of the last of a chain of variables, with what is said of single leaves as selections; and the atoms
-    that are no conditions of selections, or can be tests of the last one.
-    """
-    last = added[-1]
-    node, left = last.node, list(atoms)
-    for variable in added:
-        tests = {atom: test for atom in left if (test := _selection(atom, variable.name))}
-        if variable is last:
-            tests = {atom: test for atom, test in tests.items() if test.test in ("!=", "not")}
-        if tests:
-            place = len(variable.node) - 1
-            step = selection_step(node[place], tuple(tests.values()))
-            node = (*node[:place], step, *node[place + 1 :])
-            left = [atom for atom in left if atom not in tests]
-    return node, left
-
-
-def _selection(atom: Atom, name: str) -> SelectionTest | None:
-    """What an atom says of one leaf of a variable, as a condition of a selection."""
-    match atom:
-        case Comparison("=" | "!=" as operator, Term(variable, path), Text(value)) if variable == name:
-            found = SelectionTest(operator, path, (value,))
-        case Presence(Term(variable, path)) if variable == name:
-            found = SelectionTest("exists", path)
-        case Absence(Term(variable, path)) if variable == name:
-            found = SelectionTest("not", path)
-        case _:
-            return None
-    return None if found.path[-1:] == (TAG,) or value_expression(found.path) else found
 
 
 def _is_said(atom: Atom, known: set[str], closure: Closure) -> bool:
