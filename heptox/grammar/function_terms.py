@@ -130,7 +130,7 @@ class FunctionTerms:
         parts: list[FoundTerm] = []
         for side in (comparison.left, comparison.right):
             if isinstance(side, syntax.NumberLiteral):
-                parts.append(_number(side))
+                parts.append(FoundTerm(_number(side)))
                 continue
             if isinstance(side, syntax.NumberValue):
                 side = side.argument
@@ -147,8 +147,10 @@ class FunctionTerms:
         self, value: syntax.Expression | syntax.Operand, known: frozenset[Term], *, texts: bool = False
     ) -> FoundTerm | None:
         match value:
-            case syntax.StringLiteral(text) | syntax.NumberLiteral(text):
+            case syntax.StringLiteral(text):
                 return FoundTerm(Constant(text))
+            case syntax.NumberLiteral():
+                return FoundTerm(_number(value).arguments[0])
             case syntax.Data(path):
                 return self._leaf(path, texts=texts)
             case syntax.PathExpression():
@@ -274,11 +276,12 @@ def _or_empty(found: FoundTerm, known: frozenset[Term]) -> FoundTerm:
     return FoundTerm(or_empty(found.expression), found.variable) if may_be_absent(found.expression, there) else found
 
 
-def _number(literal: syntax.NumberLiteral) -> FoundTerm:
-    number = Call("xs:decimal", (Constant(literal.lexical),))
-    if evaluate_expression(number, _no_leaf, _no_leaves) is None:
+def _number(literal: syntax.NumberLiteral) -> Call:
+    """A number as a decimal."""
+    written = evaluate_expression(Call("xs:decimal", (Constant(literal.lexical),)), _no_leaf, _no_leaves)
+    if written is None:
         refuse("HX3045", f"the number {literal.lexical} is not computed with", literal.position)
-    return FoundTerm(number)
+    return Call("xs:decimal", (Constant(written),))
 
 
 def _uncast(found: FoundTerm, wanted: Type) -> FoundTerm:

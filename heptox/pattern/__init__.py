@@ -97,7 +97,12 @@ from heptox.pattern.value_expression import (
     substituted as substituted,
     value_expression as value_expression,
 )
-from heptox.pattern.value_functions import VALUE_FUNCTIONS as VALUE_FUNCTIONS, ValueFunction as ValueFunction
+from heptox.pattern.value_functions import (
+    SIGNS as SIGNS,
+    VALUE_FUNCTIONS as VALUE_FUNCTIONS,
+    ValueFunction as ValueFunction,
+    form_of as form_of,
+)
 from heptox.pattern.value_meaning import (
     SqlParts as SqlParts,
     evaluate_expression as evaluate_expression,
@@ -107,6 +112,11 @@ from heptox.pattern.value_meaning import (
     needed_leaves as needed_leaves,
 )
 from heptox.pattern.value_printing import expression_in_xquery as expression_in_xquery
-from heptox.pattern.value_types import Type as Type
-from heptox.pattern.value_typing import expression_faults as expression_faults, result_type as result_type
+from heptox.pattern.value_types import CASTS as CASTS, Type as Type
+from heptox.pattern.value_typing import (
+    argument_types as argument_types,
+    expression_faults as expression_faults,
+    form_of_call as form_of_call,
+    result_type as result_type,
+)
 from heptox.pattern.values import Numeric as Numeric, double as double, holds as holds, literal as literal

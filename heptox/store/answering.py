@@ -13,7 +13,7 @@ from heptox.grammar import syntax
 from heptox.store.allowance import MemoryUse
 from heptox.store.asides import Asides
 from heptox.store.columnar import FEW, Columns, NotColumnarError, Portion, Read
-from heptox.store.items import Constructed, Construction, Item, TextItem, string_value
+from heptox.store.items import AttributeItem, Constructed, Construction, Found, Item, TextItem, string_value
 from heptox.store.plan import AttributeSlot, Block, LeafSlot, Member, RangeSlot, Slot, TextSlot
 from heptox.store.statement import Plan
 from heptox.store.text import escaped_text, text_of

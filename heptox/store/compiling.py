@@ -14,7 +14,7 @@ from typing import Final
 from heptox.grammar import syntax
 from heptox.schema import TEXT, Path
 from heptox.store import sql
-from heptox.store.condition_compiling import ConditionCompiler
+from heptox.store.condition_compiling import ConditionCompiler, atomic, refuse_typed
 from heptox.store.joins import Join, Let, NodeSet, NotCompiledError, Reached, is_attribute
 from heptox.store.path_compiling import refuse_many
 from heptox.store.plan import (
@@ -144,6 +144,7 @@ class _Compiler:
             join, ordered = self._ordered(key, join)
             orders.append(ordered)
         making = _Making()
+        refuse_typed(result)
         join, template = self._template(result, self._rows.grounded(join), making)
         return making.member(keys, tuple(orders), join, template)
 
@@ -181,6 +182,9 @@ class _Compiler:
                 return self._path(expression, join, making)
             case syntax.Flwor():
                 return join, making.placed(self._loop(expression, join), expression)
+            case syntax.FunctionCall() | syntax.Conditional() | syntax.Switch():
+                join, column = self._conditions.computed(atomic(expression), join, None)
+                return join, syntax.Data(making.placed(AttributeSlot("value", making.text(column)), expression))
             case syntax.TagValue(argument):
                 return join, syntax.StringLiteral(self._conditions.tag(argument, join))
             case _:

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
-from heptox.grammar import syntax
-from heptox.pattern import OPERATORS, Operator, flipped, literal
-from heptox.schema import TEXT
+from heptox.grammar import syntax, type_of
+from heptox.pattern import (
+    OPERATORS,
+    Call,
+    Constant,
+    Operator,
+    SqlParts,
+    StringJoin,
+    Type,
+    expression_in_sql,
+    flipped,
+    literal,
+)
+from heptox.schema import TEXT, Path
 from heptox.store import sql
+from heptox.store.computing import Computation, computation
 from heptox.store.joins import Join, NodeSet, NotCompiledError, is_attribute
 from heptox.store.path_compiling import PathCompiler
 from heptox.store.row_joins import RowJoins
+from heptox.store.text import number_string
 from heptox.store.written_names import local_name
 from heptox.xml import unescaped_name
 
 MOST_WAYS: Final = 100
 """Ways in which the paths of all conditions of a query may lead through the schema to other rows, by subqueries."""
+
+_NULL: Final = sql.String(None)
 
 
 class ConditionCompiler:
@@ -40,6 +56,9 @@ class ConditionCompiler:
                 return sql.Fails(self._existence(argument, join, context))
             case syntax.Comparison(operator, left, right):
                 return self._comparison(operator, left, right, join, context)
+            case syntax.FunctionCall():
+                after, holds = self._applied(condition, computation(condition), join.inside(), context)
+                return self._some_match([after.having(holds)])
             case syntax.DeepEqual(syntax.PathExpression()):
                 raise NotCompiledError("deep-equal() compares subtrees")
             case syntax.DeepEqual(left, right):
@@ -67,6 +86,8 @@ class ConditionCompiler:
             if operator == "!=":
                 raise NotCompiledError("what is no number is unlike every number")
             left = self._only(left.argument, "number()", join, context)
+        elif isinstance(left, syntax.FunctionCall) and isinstance(right, syntax.NumberLiteral):
+            return self._number_compared(operator, left, right, join, context)
         elif OPERATORS[operator].is_function:
             left = self._only(left, f"{operator}()", join, context)
         joins: list[Join] = []
@@ -82,6 +103,68 @@ class ConditionCompiler:
                 joins.append(after.having(sql.Compare(operator, first, second)))
         return self._some_match(joins)
 
+    def _number_compared(
+        self,
+        operator: Operator,
+        call: syntax.FunctionCall,
+        number: syntax.NumberLiteral,
+        join: Join,
+        context: NodeSet | None,
+    ) -> sql.Condition:
+        """A computed number compared with a literal: decimals are exact."""
+        made = computation(call)
+        if made.expression is None or isinstance(made.expression, str):
+            raise NotCompiledError("a constant is compared with a number")
+        compared = Call(operator, (made.expression, Call("xs:decimal", (Constant(number.lexical),))))
+        after, holds = self._applied(call, replace(made, expression=compared), join.inside(), context)
+        return self._some_match([after.having(holds)])
+
+    def computed(self, value: syntax.Argument, join: Join, context: NodeSet | None) -> tuple[Join, sql.Expression]:
+        """The one value that an argument may have as a string, null where it has none."""
+        match value:
+            case syntax.FunctionCall():
+                made = computation(value)
+                if made.type is Type.BOOLEAN:
+                    join, holds = self._applied(value, made, join, context)
+                    return join, sql.Case(holds, sql.String("true"), sql.String("false"))
+                return self._applied(value, made, join, context)
+            case syntax.Conditional(condition, then, otherwise):
+                holds = self.condition(condition, self.rows.grounded(join), context)
+                join, first = self.computed(_argument(then), join, context)
+                join, second = (join, None) if otherwise is None else self.computed(_argument(otherwise), join, context)
+                return join, sql.Case(holds, first, second)
+            case syntax.Switch(argument, cases, otherwise):
+                join, found = self.computed(argument, join, context)
+                join, other = (join, _NULL) if otherwise is None else self.computed(otherwise, join, context)
+                for case in reversed(dict.fromkeys(cases)):
+                    other = sql.Case(sql.Compare("=", found, sql.String(case.code)), sql.String(case.value), other)
+                return join, other
+            case syntax.StringLiteral(text):
+                return join, sql.String(text)
+            case syntax.NumberLiteral(lexical):
+                return join, sql.String(number_string(literal(lexical)))
+            case _:
+                return self._value_or_null(value, join, context)
+
+    def _applied(
+        self, call: syntax.FunctionCall, made: Computation, join: Join, context: NodeSet | None
+    ) -> tuple[Join, Any]:
+        """A function over the values of its parts: a string, or null; or a condition."""
+
+        def leaf(path: Path) -> sql.Expression:
+            nonlocal join
+            join, value = self.computed(made.part(path), join, context)
+            return value
+
+        def joined(_: StringJoin) -> sql.Expression:
+            raise NotCompiledError("string-join() gathers values in their order")
+
+        if made.expression is None or isinstance(made.expression, str):
+            value: sql.Expression = sql.String(made.expression)
+            return join, sql.Compare("=", value, sql.String("true")) if made.type is Type.BOOLEAN else value
+        found = expression_in_sql(made.expression, SqlParts(leaf, joined, sql.String, sql.Template))
+        return join, found
+
     def _same(self, left: syntax.Operand, right: syntax.Operand, join: Join, context: NodeSet | None) -> sql.Condition:
         """Whether two values, each of which may be absent, are the same."""
         after, first = self._value_or_null(left, join.inside(), context)
@@ -94,15 +177,16 @@ class ConditionCompiler:
         """The one value that an operand may have, null where it has none."""
         if isinstance(operand, syntax.TagValue):
             return next(self._operand(operand, join, context))
-        assert isinstance(operand, syntax.Data)  # deep-equal() of values has no other operands
-        found = self.paths.path(operand.argument, join.inside(), context)
+        path = operand.argument if isinstance(operand, syntax.Data) else operand
+        assert isinstance(path, syntax.PathExpression)  # what else has a value that may be absent is computed
+        found = self.paths.path(path, join.inside(), context)
         if not found:
             return join, sql.String(None)
         (after, nodes), *others = found
         if others or after.sources or after.where:
-            raise NotCompiledError("deep-equal() compares several values")
+            raise NotCompiledError("a value is asked for of which there may be several")
         if nodes.path[-1:] == (TEXT,) or not (is_attribute(nodes) or self.rows.element(nodes).text):
-            raise NotCompiledError("deep-equal() compares texts or elements without text, which may be absent")
+            raise NotCompiledError("a value is asked of a text or of an element without one, which may be absent")
         return self.rows.value(join, nodes)
 
     def _only(self, operand: syntax.Operand, function: str, join: Join, context: NodeSet | None) -> syntax.Operand:
@@ -120,6 +204,8 @@ class ConditionCompiler:
                 yield join, sql.String(value)
             case syntax.NumberLiteral() | syntax.NumberValue():
                 raise NotCompiledError("a number stands where a string does")
+            case syntax.FunctionCall() | syntax.Conditional() | syntax.Switch():
+                yield self.computed(operand, join, context)
             case syntax.Data(argument):
                 yield from self._operand(argument, join, context)
             case syntax.TagValue(argument):
@@ -149,3 +235,28 @@ class ConditionCompiler:
             sql.Exists(join.sources, sql.All(join.where)) if join.sources else sql.All(join.where) for join in joins
         )
         return conditions[0] if len(conditions) == 1 else sql.Some(conditions)
+
+
+def _argument(value: syntax.Expression) -> syntax.Argument:
+    """A value of ``if`` where values stand."""
+    if not isinstance(value, syntax.Argument):
+        raise NotCompiledError("if decides between other than values")
+    return value
+
+
+def atomic(function: syntax.Function) -> syntax.Function:
+    """A function whose value is an item; refused where it may be a node, or what is made around a value."""
+    parts = [value for value in syntax.values(function) if not isinstance(function, syntax.FunctionCall)]
+    for part in parts[1:]:
+        if isinstance(part, syntax.PathExpression) or not isinstance(part, syntax.Argument):
+            raise NotCompiledError("if or switch decides between nodes")
+        if isinstance(part, syntax.Conditional | syntax.Switch):
+            atomic(part)
+    return function
+
+
+def refuse_typed(item: syntax.Expression) -> None:
+    """Refuse an item whose type is seen in how it is written."""
+    for part in item.items if isinstance(item, syntax.Sequence) else (item,):
+        if isinstance(part, syntax.Function) and type_of(part) not in (None, Type.STRING):
+            raise NotCompiledError("an item is a computed number or a condition")

@@ -26,6 +26,7 @@ from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
 from heptox.store.computing import Computation, computation
 from heptox.store.index import ATTRIBUTE, TEXT, DocumentIndex, index_of, indexed
 from heptox.store.items import AttributeItem, Construction, Found, Item, TextItem, computed, error
+from heptox.store.text import number_string
 from heptox.store.written_names import local_name
 from heptox.xml import Document, unescaped_name
 
@@ -167,7 +168,8 @@ class _Evaluation(Construction[Bindings]):
                 kind = self._computation(expression).type
                 yield from (computed(value, kind, expression) for value in self._values(expression, environment))
             case syntax.Switch():
-                yield from self._switched(expression, environment, None)
+                chosen = self._chosen(expression, environment, None)
+                yield from () if chosen is None else self.items(chosen, environment)
             case _:
                 yield from self._values(expression, environment)
 
@@ -307,7 +309,7 @@ class _Evaluation(Construction[Bindings]):
             case syntax.StringLiteral(value):
                 return (value,)
             case syntax.NumberLiteral(lexical):
-                return (lexical,)
+                return (number_string(literal(lexical)),)
             case syntax.NumberValue():
                 raise ValueError("a number has no string to compare")
             case syntax.TagValue(argument):
@@ -322,7 +324,9 @@ class _Evaluation(Construction[Bindings]):
                 chosen = value if self._holds(condition, bindings, context) else otherwise
                 return () if chosen is None else self._values(chosen, bindings, context)
             case syntax.Switch():
-                return self._switched(operand, bindings, context)
+                chosen = self._chosen(operand, bindings, context)
+                return () if chosen is None else self._values(chosen, bindings, context)
+        raise ValueError("what is made is no value of an operand")
 
     def _computed(self, call: syntax.FunctionCall, bindings: Bindings, context: Node | None) -> Collection[str]:
         """The value of a function, if it has one."""
@@ -342,12 +346,11 @@ class _Evaluation(Construction[Bindings]):
     def _computation(self, call: syntax.FunctionCall) -> Computation:
         return self._keep("computation", call, lambda: computation(call))
 
-    def _switched(self, switch: syntax.Switch, bindings: Bindings, context: Node | None) -> Collection[str]:
+    def _chosen(self, switch: syntax.Switch, bindings: Bindings, context: Node | None) -> syntax.Argument | None:
+        """What ``switch`` chooses, if anything."""
         value = _only_value(self._values(switch.argument, bindings, context), "switch", switch, "switch (.)")
-        for case in switch.cases:
-            if case.code == value:
-                return (case.value,)
-        return () if switch.otherwise is None else self._values(switch.otherwise, bindings, context)
+        found = next((case.value for case in switch.cases if case.code == value), None)
+        return switch.otherwise if found is None else syntax.StringLiteral(found)
 
     def _tag_value(
         self, tag: syntax.TagValue, argument: syntax.PathExpression, bindings: Bindings, context: Node | None
