@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Final, Literal, TypeAlias
@@ -58,9 +58,16 @@ def case(family: str, arrows: FilePath) -> Case:
     """A file of arrows without documents."""
     mapping = load_mapping(arrows)
     drawn = [each for each in parse_arrow_lines(read_text(arrows))[0] if isinstance(each, Arrow)]
-    right = frozenset((_absolute(mapping.source, a.source), _absolute(mapping.target, a.target)) for a in drawn)
+    right = frozenset(_ends(mapping.source, mapping.target, drawn))
     boxes: Literal["given", "none"] = "given" if mapping.source.boxes or mapping.target.boxes else "none"
     return Case(family, arrows.stem, mapping.source, mapping.target, right, boxes=boxes)
+
+
+def _ends(source: SchemaTree, target: SchemaTree, drawn: Iterable[Arrow]) -> Iterator[tuple[Path, Path]]:
+    """The ends of the arrows that lead from one leaf to another."""
+    for arrow in drawn:
+        if isinstance(arrow.source, SchemaPath):
+            yield _absolute(source, arrow.source), _absolute(target, arrow.target)
 
 
 def courses(folder: FilePath | None) -> Iterator[Case]:
@@ -97,9 +104,7 @@ def geography(dtd: FilePath) -> Iterator[Case]:
     """The geography that ``dtd`` declares and the same under other words, in both directions."""
     trees = SchemaTree(read_dtd(dtd, "mondial")), SchemaTree(read_dtd(_HERE / "atlas.dtd", "atlas"))
     drawn = parse_arrow_lines(read_text(_HERE / "mondial-atlas.arrows"))[0]
-    right = frozenset(
-        (_absolute(trees[0], a.source), _absolute(trees[1], a.target)) for a in drawn if isinstance(a, Arrow)
-    )
+    right = frozenset(_ends(*trees, (a for a in drawn if isinstance(a, Arrow))))
     yield Case("mondial", "mondial-atlas", *trees, right)
     yield Case("mondial", "atlas-mondial", trees[1], trees[0], frozenset((b, a) for a, b in right))
 

@@ -276,10 +276,16 @@ class _Rendering:
         path = self._paths.path_by(atom.variable, steps, 0, context)
         tests = (self._test(*test) for test in atom.tests if test != ((TAG,), value))
         predicates = tuple(test for test in tests if test is not None)
-        return replace(path, steps=(*path.steps[:-1], replace(path.steps[-1], predicates=predicates)))
+        last = path.steps[-1]
+        return replace(path, steps=(*path.steps[:-1], replace(last, predicates=(*last.predicates, *predicates))))
 
     def _test(self, path: Path, wanted: Term | Text | None) -> syntax.Condition | None:
         """What a test says of the context node, ``None`` where every node meets it."""
+        if value_expression(path) is not None:
+            below = FunctionRendering(lambda leaf: syntax.PathExpression(".", tuple(steps_of(leaf))), lambda _: False)
+            here = Term(".", path)
+            atom = Presence(here) if wanted is None else Comparison("=", here, wanted)
+            return computed_condition(atom, lambda _: below, self._operand)
         leaf = syntax.PathExpression(".", () if path == (TAG,) else tuple(steps_of(path)))
         if wanted is None:
             return syntax.Exists(leaf, spelled_out=False) if leaf.steps else None

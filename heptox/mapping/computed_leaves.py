@@ -3,16 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
+from heptox.errors import Fault, HeptoxError, MappingError
 from heptox.grammar import Arrow, ComputedValue, SchemaPath
+from heptox.mapping.code_tables import ReadTable, read_codes
 from heptox.mapping.declarations import DeclaredSide, resolve
 from heptox.mapping.findings import Findings
 from heptox.mapping.paths import Leaf, leaf_at, path_text
 from heptox.mapping.selected_paths import value_path
-from heptox.pattern import Leaf as LeafValue, StringJoin, ValueExpression, computed_step, parts, substituted
+from heptox.pattern import (
+    Call,
+    Constant,
+    Leaf as LeafValue,
+    Lookup,
+    StringJoin,
+    ValueExpression,
+    computed_step,
+    expression_faults,
+    parts,
+    substituted,
+)
 from heptox.schema import Path
 
 _ONE_NODE = "a function speaks of leaves that one node has once; string-join gathers those that repeat"
+
+
+def with_tables(arrow: Arrow, read: ReadTable, findings: Findings) -> Arrow | None:
+    """An arrow with the tables that it looks values up in; ``None`` after reporting what is wrong with its functions
+    (HX4042, HX4071 to HX4073).
+    """
+    known = _Tables(read, findings)
+    if not isinstance(arrow.source, ComputedValue):
+        return arrow
+    source, *inverses = (known.filled(value) for value in (arrow.source, *arrow.inverses))
+    sound = tuple(inverse for inverse in inverses if inverse is not None)
+    return None if source is None or len(sound) < len(inverses) else replace(arrow, source=source, inverses=sound)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The tables of codes of one file."""
+
+    read: ReadTable
+    findings: Findings
+
+    def filled(self, value: ComputedValue) -> ComputedValue | None:
+        """A value with its tables; ``None`` after reporting what is wrong with it."""
+        try:
+            expression = self._filled(value.expression)
+        except HeptoxError as error:
+            for fault in error.faults:
+                self.findings.add("HX4042", f"the table cannot be used: {fault.message}", value, fault.hint)
+            self.findings.extend(fault for fault in error.faults if fault.position)
+            return None
+        faults = expression_faults(expression)
+        for fault in faults:
+            self.findings.add(fault.code, fault.message, value, fault.hint)
+        return None if faults else replace(value, expression=expression, text=str(value))
+
+    def _filled(self, value: ValueExpression) -> ValueExpression:
+        match value:
+            case Call("lookup", (Constant(file), argument, *other)) if len(other) < 2:
+                codes = read_codes(self.read(file), file)
+                return Lookup(self._filled(argument), codes, self._filled(other[0]) if other else None, file)
+            case Call("lookup"):
+                hint = 'write lookup("FILE.csv", LEAF), or lookup("FILE.csv", LEAF, "OTHER")'
+                raise MappingError(Fault("HX4042", "lookup takes the name of a file and a value", hint=hint))
+            case Call(function, arguments):
+                return Call(function, tuple(map(self._filled, arguments)))
+        return value
 
 
 def computed_leaf(side: DeclaredSide, value: ComputedValue, findings: Findings) -> Leaf | None:

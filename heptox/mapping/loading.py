@@ -19,6 +19,8 @@ from heptox.grammar import (
     parse_arrow_lines,
     parse_rule_parts,
 )
+from heptox.mapping.code_tables import ReadTable
+from heptox.mapping.computed_leaves import with_tables
 from heptox.mapping.constants import constant_leaves, constant_value
 from heptox.mapping.correspondences import Correspondence, check_boxes, correspondences, entities
 from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, read_schemas
@@ -50,7 +52,7 @@ def load_mapping(path: str | os.PathLike[str]) -> Mapping:
 def load_mapping_text(path: str | os.PathLike[str]) -> tuple[Mapping, ArrowsText | None]:
     """As :func:`load_mapping`, with the text that says the arrows; ``None`` for a file of rules."""
     folder = FilePath() if path == STANDARD_INPUT else FilePath(path).parent
-    return _said(read_text(path), FilePath(path).suffix, _in(folder), file_name(path))
+    return _said(read_text(path), FilePath(path).suffix, _in(folder), _tables_in(folder), file_name(path))
 
 
 def load_packed_mapping(files: Files[str, bytes], mapping: str, folder: str | os.PathLike[str] = "") -> Mapping:
@@ -59,15 +61,16 @@ def load_packed_mapping(files: Files[str, bytes], mapping: str, folder: str | os
     A schema that it names is one of these files, by the very name, or HX4036 is raised. ``folder`` is where messages
     say that the files stand. Raises as :func:`load_mapping`, and :class:`InputError` for what is no text.
     """
-    text = decode_text(files[mapping], _in_messages(folder, mapping))
-    return _said(text, FilePath(mapping).suffix, _among(files, folder), _in_messages(folder, mapping))[0]
+    file = _in_messages(folder, mapping)
+    text = decode_text(files[mapping], file)
+    return _said(text, FilePath(mapping).suffix, _among(files, folder), _tables_among(files, folder), file)[0]
 
 
-def _said(text: str, suffix: str, read: ReadSchema, file: str) -> tuple[Mapping, ArrowsText | None]:
+def _said(text: str, suffix: str, read: ReadSchema, tables: ReadTable, file: str) -> tuple[Mapping, ArrowsText | None]:
     """What the text of a mapping's file means, and the text that says the arrows, if it does."""
     if suffix == RULES_SUFFIX or (suffix != ".arrows" and "<-" in text):
         return read_mapping_rules(text, read, file), None
-    arrows = ArrowsText(text, lru_cache(read), file)
+    arrows = ArrowsText(text, lru_cache(read), file, lru_cache(tables))
     return _sound(arrows.examined()), arrows
 
 
@@ -76,7 +79,7 @@ def parse_mapping_arrows(text: str, folder: str | os.PathLike[str], file: str | 
 
     Raises :class:`MappingError` with every fault.
     """
-    return _sound(examine_arrows(text, _in(folder), file))
+    return _sound(examine_arrows(text, _in(folder), file, _tables_in(folder)))
 
 
 def _sound(examined: Examination) -> Mapping:
@@ -101,27 +104,34 @@ class Examination:
     remarks: tuple[Fault, ...] = ()
 
 
+def no_tables(file: str) -> str:
+    """Where there are no tables of codes: raises :class:`MappingError` (HX4042)."""
+    raise MappingError(Fault("HX4042", f'there is no table "{file}" here'))
+
+
 @dataclass(frozen=True, slots=True)
 class ArrowsText:
-    """The text of an ``.arrows`` file, and how the schemas are read that it names: lines can be tried on it."""
+    """The text of an ``.arrows`` file, and how the schemas and tables are read that it names: lines can be tried on it."""
 
     text: str
     read: ReadSchema
     file: str | None = None
+    tables: ReadTable = no_tables
 
     def examined(self) -> Examination:
         """What the text says."""
-        return examine_arrows(self.text, self.read, self.file)
+        return examine_arrows(self.text, self.read, self.file, self.tables)
 
     def with_line(self, line: str) -> ArrowsText:
         """The text with one line more."""
         return replace(self, text="\n".join((self.text.rstrip("\n"), line, "")))
 
 
-def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Examination:
+def examine_arrows(text: str, read: ReadSchema, file: str | None = None, tables: ReadTable = no_tables) -> Examination:
     """Read the text of an ``.arrows`` file that may still be in work; nothing that is wrong with it is raised.
 
-    ``read`` gives the schema of a file name and root; what it raises is a fault of the declaration.
+    ``read`` gives the schema of a file name and root, ``tables`` the text of a table of codes; what they raise is a fault
+    of the line.
     """
     statements, faults = parse_arrow_lines(text, file)
     findings = Findings(text, file)
@@ -135,7 +145,8 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None) -> Exam
     declared = declare([s for s in statements if not isinstance(s, Arrow | EntityLine)], schemas, findings)
     if declared.source is None or declared.target is None:
         return Examination(shown, declared, (), None, findings.faults)
-    arrows = [statement for statement in statements if isinstance(statement, Arrow)]
+    drawn = (with_tables(statement, tables, findings) for statement in statements if isinstance(statement, Arrow))
+    arrows = [arrow for arrow in drawn if arrow is not None]
     boxes = [statement for statement in statements if isinstance(statement, BoxDeclaration)]
     lines = [statement for statement in statements if isinstance(statement, EntityLine)]
     sides = declared.source, declared.target
@@ -223,6 +234,23 @@ def _among(files: Files[str, bytes], folder: str | os.PathLike[str]) -> ReadSche
             raise MappingError(Fault("HX4036", reason, hint=f"these are {', '.join(files)}"))
         name = _in_messages(folder, file)
         return parse_schema(decode_dtd(files[file], name), root, name)
+
+    return read
+
+
+def _tables_in(folder: str | os.PathLike[str]) -> ReadTable:
+    """Reads the tables that stand in a folder."""
+    return lambda file: read_text(FilePath(folder) / file)
+
+
+def _tables_among(files: Files[str, bytes], folder: str | os.PathLike[str]) -> ReadTable:
+    """Reads the tables that are among some files."""
+
+    def read(file: str) -> str:
+        if file not in files:
+            reason = f'"{file}" is not among the files of the mapping'
+            raise MappingError(Fault("HX4036", reason, hint=f"these are {', '.join(files)}"))
+        return decode_text(files[file], _in_messages(folder, file))
 
     return read
 

@@ -40,9 +40,7 @@ class Constraints:
     def required(self, node: Path, path: Path) -> bool:
         """Whether the single-valued ``path`` below a node at ``node`` is always there."""
         if (node, path) not in self._required:
-            self._required[node, path] = (
-                path in ((TAG,), (NODE,)) or is_constant(path) or self._always_there(node, path)
-            )
+            self._required[node, path] = path in ((TAG,), (NODE,)) or self._always_there(node, path)
         return self._required[node, path]
 
     def _always_there(self, node: Path, path: Path) -> bool:

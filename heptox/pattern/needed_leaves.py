@@ -90,7 +90,7 @@ def _known(expression: ValueExpression, there: frozenset[Path]) -> ValueExpressi
     match expression:
         case Call(function, arguments):
             return Call(function, tuple(_known(argument, there) for argument in arguments))
-        case Lookup(argument, codes, other):
-            return Lookup(_known(argument, there), codes, None if other is None else _known(other, there))
+        case Lookup(argument, codes, other, table):
+            return Lookup(_known(argument, there), codes, None if other is None else _known(other, there), table)
         case Leaf() | StringJoin() | Constant():
             return expression

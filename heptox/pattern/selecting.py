@@ -39,5 +39,3 @@ def _selection(atom: Atom, name: str) -> SelectionTest | None:
         case _:
             return None
     return None if found.path[-1:] == (TAG,) or value_expression(found.path) else found
-
-

@@ -50,11 +50,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """The value that a table of codes has for the argument; ``other`` for one that it does not have, else absent."""
+    """The value that a table of codes has for the argument; ``other`` for one that it does not have, else absent.
+
+    ``table`` is what the file of the table is called, if it has one.
+    """
 
     argument: ValueExpression
     codes: tuple[tuple[str, str], ...]
     other: ValueExpression | None = None
+    table: str = ""
 
 
 ValueExpression: TypeAlias = Leaf | Constant | StringJoin | Call | Lookup
@@ -114,9 +118,9 @@ def substituted(expression: ValueExpression, image: Callable[[Leaf | StringJoin]
             return image(expression)
         case Call(function, arguments):
             return Call(function, tuple(substituted(argument, image) for argument in arguments))
-        case Lookup(argument, codes, other):
+        case Lookup(argument, codes, other, table):
             fallback = None if other is None else substituted(other, image)
-            return Lookup(substituted(argument, image), codes, fallback)
+            return Lookup(substituted(argument, image), codes, fallback, table)
         case Constant():
             return expression
 
@@ -131,8 +135,8 @@ def _written(expression: ValueExpression) -> list[Any]:
             return ["string-join", path, separator]
         case Call(function, arguments):
             return ["call", function, [_written(argument) for argument in arguments]]
-        case Lookup(argument, codes, other):
-            return ["lookup", _written(argument), codes, other and _written(other)]
+        case Lookup(argument, codes, other, table):
+            return ["lookup", _written(argument), codes, other and _written(other), table]
 
 
 @lru_cache(maxsize=4096)
@@ -150,7 +154,7 @@ def _expression(written: list[Any]) -> ValueExpression:
             return StringJoin(tuple(path), separator)
         case ["call", function, arguments]:
             return Call(function, tuple(map(_expression, arguments)))
-        case ["lookup", argument, codes, other]:
+        case ["lookup", argument, codes, other, table]:
             pairs = tuple((code, value) for code, value in codes)
-            return Lookup(_expression(argument), pairs, other and _expression(other))
+            return Lookup(_expression(argument), pairs, other and _expression(other), table)
     raise ValueError("no function term")

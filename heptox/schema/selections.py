@@ -120,9 +120,9 @@ def _written(value: Any, name: Callable[[str], str]) -> str:
             return quoted(text)
         case ["string-join", path, separator]:
             return f"string-join({_written_path(path, name)}, {quoted(separator)})"
-        case ["lookup", argument, _, other]:
+        case ["lookup", argument, _, other, table]:
             parts = [argument, *([] if other is None else [other])]
-            return f"lookup({', '.join(_written(part, name) for part in parts)})"
+            return f"lookup({', '.join([quoted(table), *(_written(part, name) for part in parts)])})"
         case ["call", "if", [condition, then, *other]]:
             otherwise = _written(other[0], name) if other else "()"
             return f"if ({_written(condition, name)}) then {_written(then, name)} else {otherwise}"

@@ -17,7 +17,7 @@ from typing import Final
 from heptox.errors import Fault, HeptoxError
 from heptox.mapping import ArrowsText, Examination, HeadNode, Mapping, Rule, Trace, exchange, owning_stop, path_text
 from heptox.pattern import NODE, TAG, Term
-from heptox.schema import TEXT, Path, SchemaTree, idref_paths
+from heptox.schema import COMPUTED, TEXT, Path, SchemaTree, idref_paths
 from heptox.verification.cases import CaseMaker
 from heptox.verification.laws import Law, served
 from heptox.verification.nodes import every_node
@@ -434,7 +434,7 @@ def _upwards(rule: Rule, name: str) -> Iterator[str]:
 def _owner(tree: SchemaTree, leaf: Path, element: XmlElement) -> XmlElement:
     """The element of the stop node whose leaf is in or at an element."""
     for step in leaf[len(owning_stop(tree, leaf)) :]:
-        if not step.startswith("@") and step not in (TEXT, TAG):
+        if not step.startswith(("@", COMPUTED)) and step not in (TEXT, TAG):
             above = element.getparent()
             assert above is not None  # a leaf stands below its stop node
             element = above

@@ -258,6 +258,7 @@ def written_arrows(random: Random, arrows: str, source: Naming, target: Naming) 
     def statement(one: Statement) -> Statement:
         match one:
             case Arrow() | Entity():
+                assert isinstance(one.source, SchemaPath)
                 return replace(one, source=path(one.source, "source"), target=path(one.target, "target"))
             case BoxDeclaration():
                 names = (tables[one.side].step(namings[one.side].step(member.text)) for member in one.members)

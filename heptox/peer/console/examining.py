@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping as Table
 from typing import Final
 
 from heptox.errors import Fault, HeptoxError, InputError
-from heptox.grammar import Arrow, BoxDeclaration, Side, Statement
+from heptox.grammar import Arrow, BoxDeclaration, ComputedValue, Side, Statement
 from heptox.mapping import (
     ArrowsText,
     Correspondence,
@@ -188,7 +188,9 @@ def _arrows(examined: Examination, names: DrawnNames) -> Iterator[ArrowModel]:
 def _end(side: DeclaredSide | None, arrow: Arrow, name: Side, names: DrawnNames) -> Steps | None:
     if side is None:
         return None
-    path = drawn_path(side, arrow.source if name == "source" else arrow.target)
+    end = arrow.source if name == "source" else arrow.target
+    leaf = next(iter(end.leaves), None) if isinstance(end, ComputedValue) else end
+    path = None if leaf is None else drawn_path(side, leaf)
     return None if path is None else names.steps(side, path)
 
 
@@ -205,7 +207,7 @@ class _Lines:
 
     def mirrored(self) -> _Lines:
         """The lines as they are read from target to source."""
-        return _Lines(one.mirrored() for several in self._found.values() for one in several)
+        return _Lines(back for several in self._found.values() for one in several for back in one.mirrored())
 
     def between(self, source: Path, target: Path) -> list[Correspondence]:
         return self._found.get((source, target), [])
