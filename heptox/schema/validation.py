@@ -14,8 +14,8 @@ from typing import Final
 from heptox.errors import Fault, Position, SchemaError, near_names
 from heptox.schema.amending import as_declared
 from heptox.schema.content import ContentState, first_state, lost_state
-from heptox.schema.element_types import ElementTypes
-from heptox.schema.graph_text import is_graph_text
+from heptox.schema.element_types import types_of
+from heptox.schema.graph_text import is_of_xsd
 from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SameGraph, SchemaGraph
 from heptox.xml import (
@@ -176,10 +176,10 @@ def _document(graph: SchemaGraph) -> Element:
 def _edges(same: SameGraph) -> Mapping[str, Mapping[str, str]] | None:
     """For each element type, the types of its children by their names; ``None`` for a DTD, where any element has the
     type that is called like it."""
-    if not is_graph_text(same.graph.text or "") and all(name == one.name for name, one in same.graph.elements.items()):
+    if not is_of_xsd(same.graph) and all(name == one.name for name, one in same.graph.elements.items()):
         return None
     root = same.graph.elements[same.graph.root]
-    below = ElementTypes(same.graph).children
+    below = types_of(same.graph).children
     types = {key: {name: child.key for name, child in children.items()} for key, children in below.items()}
     return {**types, "": {root.name: root.key}}
 
