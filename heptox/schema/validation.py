@@ -21,12 +21,12 @@ from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, El
 from heptox.xml import (
     NAME,
     NAME_TOKEN,
-    XSI_NAMESPACE,
+    XSI_LOCATIONS,
+    XSI_TYPE,
     Document,
     Readable,
     XmlElement,
     XmlReader,
-    expanded_name,
     line_of,
     tags_of,
 )
@@ -184,9 +184,7 @@ def _edges(same: SameGraph) -> Mapping[str, Mapping[str, str]] | None:
     return {**types, "": {root.name: root.key}}
 
 
-_INSTANCE: Final = frozenset(
-    expanded_name(XSI_NAMESPACE, name) for name in ("schemaLocation", "noNamespaceSchemaLocation", "type")
-)
+_INSTANCE: Final = XSI_LOCATIONS | {XSI_TYPE}
 """Attributes that each element of an XSD may have."""
 _ANYTHING: Final = Element("*", open=True)
 """What stands in open content, of which an XSD says no more."""
