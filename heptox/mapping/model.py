@@ -293,6 +293,14 @@ class Mapping:
                     if term.path != (NODE,):
                         yield rule.path(term), (*head.node, *leaf)
 
+    def copies(self) -> Iterator[tuple[Path, Path]]:
+        """The source nodes that the rules copy whole, each with the target node that takes it."""
+        for rule in self.rules:
+            for head in rule.head:
+                for leaf, term in head.leaves:
+                    if leaf in head.copied:
+                        yield rule.path(term), (*head.node, *leaf)
+
     def mirrored(self) -> Mapping:
         """The same mapping with its sides exchanged: its rules make source documents of target documents."""
         return Mapping(

@@ -39,14 +39,8 @@ def with_wholes(mapping: Mapping) -> Mapping:
 
     Raises :class:`TranslationError` (HX5001) where an arrow leads out of a subtree that is copied as well.
     """
-    copied = [
-        ((*head.node, *leaf), rule.path(head_term))
-        for rule in mapping.rules
-        for head in rule.head
-        for leaf in head.copied
-        if (head_term := head.term(leaf)) is not None
-    ]
-    sources = {source for _, source in copied}
+    copied = list(mapping.copies())
+    sources = {source for source, _ in copied}
     terms = [(rule, term) for rule in mapping.rules for term in rule.terms() if term.path != (NODE,)]
     used = {rule.path(term) for rule, term in terms}
     inside = sorted(path for path in used for whole in sources if path != whole and path[: len(whole)] == whole)
@@ -63,7 +57,7 @@ def with_wholes(mapping: Mapping) -> Mapping:
         mapping,
         along=tuple(map(with_argument_leaves, mapping.rules)),
         source=_taking_whole(mapping.source, sources, used),
-        target=_taking_whole(mapping.target, {target for target, _ in copied}, filled),
+        target=_taking_whole(mapping.target, {target for _, target in copied}, filled),
     )
 
 
