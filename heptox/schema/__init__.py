@@ -86,6 +86,7 @@ from heptox.schema.tree import (
     Match as Match,
     Path as Path,
     SchemaTree as SchemaTree,
+    nodes_up_to as nodes_up_to,
 )
 from heptox.schema.validation import (
     EdgeValidator as EdgeValidator,

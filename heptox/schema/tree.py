@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from heptox.errors import Fault, SchemaError
@@ -406,6 +407,12 @@ def _next_stops(tree: SchemaTree, path: Path) -> Iterator[Path]:
                 yield child
             else:
                 yield from _next_stops(tree, child)
+
+
+def nodes_up_to(tree: SchemaTree, most: int) -> list[Path] | None:
+    """All nodes of a tree, ``None`` where there are more than so many; no more are looked at."""
+    found = list(islice(tree.walk(), most + 1))
+    return found if len(found) <= most else None
 
 
 def too_large(graph: SchemaGraph) -> SchemaError:
