@@ -13,6 +13,7 @@ from heptox.schema.copying import (
     copy_schema as copy_schema,
     packed_schema as packed_schema,
 )
+from heptox.schema.drawn_paths import DrawnPaths as DrawnPaths
 from heptox.schema.dtd import (
     document_dtd as document_dtd,
     parse_dtd as parse_dtd,

@@ -6,7 +6,7 @@ stands for all its members, whose shared substructure hangs below it; the member
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -83,7 +83,7 @@ class SchemaTree:
         boxes: tuple[Box, ...] = (),
         whole: frozenset[Path] = frozenset(),
         entered: frozenset[Path] | None = None,
-        drawn: Callable[[Path], bool] | None = None,
+        drawn: Container[Path] | None = None,
     ) -> None:
         self.graph = graph
         self.types = types_of(graph)
