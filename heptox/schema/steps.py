@@ -111,13 +111,18 @@ def _descendants(tree: SchemaTree, context: Path, test: str, attribute: str | No
 def _is_drawn(tree: SchemaTree, path: Path, further: Path, attribute: str | None) -> bool:
     """Whether anything stands at a path. Where nothing does, what is asked for is passed by, which the tree keeps: an
     ``attribute`` at the element there or below, or else what is ``further`` from there."""
-    if tree.drawn is None or path in tree.drawn:
+    if tree.drawn is None or _valued(tree, path) in tree.drawn:
         return True
     if attribute is None:
         tree.passed[(*path, *further)] = None
     elif _may_have_attribute(tree, path, attribute):
         tree.passed[(*path, f"{ANYWHERE}@{attribute}")] = None
     return False
+
+
+def _valued(tree: SchemaTree, path: Path) -> Path:
+    """The node that arrows lead to: of the text of an element that holds nothing else, the element."""
+    return path[:-1] if path[-1] == TEXT and tree.is_leaf(path[:-1]) else path
 
 
 def _anywhere(tree: SchemaTree, path: Path, test: str) -> str:
