@@ -40,6 +40,7 @@ ARROWS = "each a -> p\na/w -> p/w\na/c -> p/c\na/@id -> p/k\neach a -> p/k\n"
         ("//text()", 2),
         ("//a//text()", 2),
         ("//a[.//text()]/w", 2),
+        ("for $a in //a where empty(//b[@ref = $a/@id]) return data($a/w)", 1),
     ],
 )
 def test_what_is_asked_for_anywhere_is_the_same_as_when_looked_for_everywhere(asked: str, found: int) -> None:
