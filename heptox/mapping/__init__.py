@@ -26,7 +26,13 @@ from heptox.mapping.loading import (
 from heptox.mapping.model import HeadNode as HeadNode, Mapping as Mapping, OptionalPart as OptionalPart, Rule as Rule
 from heptox.mapping.paths import owning_stop as owning_stop, path_text as path_text
 from heptox.mapping.printing import print_rule as print_rule, print_rules as print_rules
-from heptox.mapping.selected_nodes import test_atoms as test_atoms, with_plain_nodes as with_plain_nodes
+from heptox.mapping.selected_nodes import (
+    spoken_leaves as spoken_leaves,
+    spoken_paths as spoken_paths,
+    test_atoms as test_atoms,
+    tested_values as tested_values,
+    with_plain_nodes as with_plain_nodes,
+)
 from heptox.mapping.tracing import Trace as Trace, ValueTrace as ValueTrace
 
 if TYPE_CHECKING:

@@ -334,6 +334,14 @@ class Mapping:
                     elif term.path != (NODE,):
                         yield plain(rule.path(term)), target
 
+    def copies(self) -> Iterator[tuple[Path, Path]]:
+        """The source nodes that the rules copy whole, each with the target node that takes it."""
+        for rule in self.rules:
+            for head in rule.head:
+                for leaf, term in head.leaves:
+                    if leaf in head.copied:
+                        yield rule.path(term), (*head.node, *leaf)
+
     def mirrored(self) -> Mapping:
         """The same mapping with its sides exchanged: its rules make source documents of target documents."""
         return Mapping(

@@ -5,9 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
+from typing import Final
 
 from heptox.mapping.model import Condition, Rule
-from heptox.pattern import Absence, Comparison, Presence, Term, Text, Variable
+from heptox.pattern import (
+    Absence,
+    Call,
+    Comparison,
+    Constant,
+    Leaf,
+    Lookup,
+    NoNode,
+    Presence,
+    StringJoin,
+    Term,
+    Text,
+    Variable,
+    leaf_paths,
+    parts,
+    value_expression,
+)
 from heptox.schema import Path, SelectionTest, plain, selection_step, split_selection
 
 
@@ -49,6 +66,54 @@ def test_atoms(name: str, test: SelectionTest) -> tuple[Condition, ...]:
             return (Absence(term),)
         case _:
             return tuple(Comparison(test.test, term, Text(value)) for value in test.values if len(test.values) == 1)
+
+
+def spoken_paths(rule: Rule) -> Iterator[Path]:
+    """The nodes and leaves of documents that a rule speaks of, also inside functions."""
+    rule = with_plain_nodes(rule)
+    yield from (variable.node for variable in rule.variables)
+    yield from spoken_leaves(rule)
+    for absent in rule.conditions:
+        if isinstance(absent, NoNode):
+            yield from ((*plain(absent.node), *path) for path in ((), *(test[0] for test in absent.tests)))
+
+
+def spoken_leaves(rule: Rule) -> Iterator[Path]:
+    """What the terms of a rule over plain nodes speak of, also inside functions."""
+    for term in rule.terms():
+        expression = value_expression(term.path)
+        for path in (term.path,) if expression is None else leaf_paths(expression):
+            yield (*rule.node(term.variable), *plain(path))
+    for name, test in (one for part in rule.optional for one in part.tests):
+        yield (*rule.node(name), *test.path)
+
+
+def tested_values(rule: Rule) -> Iterator[tuple[Path, str]]:
+    """The leaves of documents that a rule compares with strings, each with the string."""
+    rule = with_plain_nodes(rule)
+    for term, _, value in rule.tests():
+        yield rule.path(term), value
+    for name, test in (one for part in rule.optional for one in part.tests):
+        yield from (((*rule.node(name), *test.path), value) for value in test.values)
+    for term in rule.terms():
+        node, expression = rule.node(term.variable), value_expression(term.path)
+        for part in () if expression is None else parts(expression):
+            match part:
+                case Call(_, (Leaf(path), Constant(value))):
+                    yield (*node, *path), value
+                case Lookup(Leaf(path), codes):
+                    yield from (((*node, *path), code) for code, _ in codes[:_MOST_CODES])
+                case StringJoin(path):
+                    yield from _selecting(node, path)
+
+
+def _selecting(node: Path, path: Path) -> Iterator[tuple[Path, str]]:
+    for length, step in enumerate(path, 1):
+        for test in split_selection(step)[1]:
+            yield from (((*node, *plain(path[:length]), *test.path), value) for value in test.values)
+
+
+_MOST_CODES: Final = 20
 
 
 def by_values(rule: Rule) -> Iterator[Rule]:

@@ -25,8 +25,8 @@ from heptox.pattern.model import (
 )
 from heptox.pattern.needed_leaves import needed_terms
 from heptox.pattern.operators import Operator
-from heptox.pattern.rewrite import atom_terms, template_terms
 from heptox.pattern.orderings import Orderings
+from heptox.pattern.rewrite import atom_terms, template_terms
 from heptox.pattern.value_expression import Constant, value_expression
 from heptox.pattern.values import holds
 from heptox.schema import Path

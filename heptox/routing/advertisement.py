@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from types import MappingProxyType
-from typing import Final
 
 from heptox.errors import DisseminationError, Fault
 from heptox.pattern import TEXT, printed_test
 from heptox.routing.content import content_of, names, productive, restricted, smallest, weight
 from heptox.schema import Element, Particle, SchemaGraph, by_name, instance_attributes
-from heptox.xml import XSI_NAMESPACE, expanded_name
+from heptox.xml import XSI_TYPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +112,6 @@ def _labels(element: ElementType) -> Iterator[str]:
         yield TEXT
 
 
-_TYPE: Final = expanded_name(XSI_NAMESPACE, "type")
-
-
 def advertised(schema: SchemaGraph) -> Advertisement:
     """The advertisement of who publishes documents that are valid for a schema.
 
@@ -135,7 +131,7 @@ def advertised(schema: SchemaGraph) -> Advertisement:
     if unbound := sorted(name for name in reached if schema.elements[name].open):
         message = f"anything may stand in {printed_test(unbound[0])}, so documents may have whatever is asked for"
         raise DisseminationError(Fault("HX9030", message, file=schema.file))
-    inside = anywhere & {_TYPE}  # most documents that say where their XSD is say so at the root
+    inside = anywhere & {XSI_TYPE}  # most documents that say where their XSD is say so at the root
     found = {
         name: _element_type(schema.elements[name], kept[name], anywhere if name == schema.root else inside)
         for name in reached

@@ -13,6 +13,7 @@ from heptox.schema.copying import (
     copy_schema as copy_schema,
     packed_schema as packed_schema,
 )
+from heptox.schema.drawn_paths import DrawnPaths as DrawnPaths
 from heptox.schema.dtd import (
     document_dtd as document_dtd,
     parse_dtd as parse_dtd,
@@ -96,6 +97,7 @@ from heptox.schema.tree import (
     Match as Match,
     Path as Path,
     SchemaTree as SchemaTree,
+    nodes_up_to as nodes_up_to,
 )
 from heptox.schema.validation import (
     EdgeValidator as EdgeValidator,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from heptox.schema.graph_text import is_graph_text
+from heptox.schema.graph_text import is_of_xsd
 from heptox.schema.model import Attribute, AttributeType, SameGraph, SchemaGraph
 from heptox.xml import XSI_NIL, Document, XmlElement
 
@@ -27,8 +27,7 @@ def amended(graph: SchemaGraph) -> Mapping[str, tuple[Attribute, ...]]:
 
 @lru_cache(maxsize=32)
 def _amended(same: SameGraph) -> Mapping[str, tuple[Attribute, ...]]:
-    of_xsd = is_graph_text(same.graph.text or "")
-    chosen = (lambda attribute: attribute.name == XSI_NIL) if of_xsd else _is_amended
+    chosen = (lambda attribute: attribute.name == XSI_NIL) if is_of_xsd(same.graph) else _is_amended
     found = {one.name: tuple(filter(chosen, one.attributes)) for one in same.graph.elements.values()}
     return {name: attributes for name, attributes in found.items() if attributes}
 

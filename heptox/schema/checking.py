@@ -23,11 +23,10 @@ from heptox.schema.reading import READING, bounded, read_schema, read_xsd, schem
 from heptox.schema.validation import MAXIMUM_FAULTS, other_schema_fault, stream_faults
 from heptox.schema.xsd_files import SchemaFiles, global_elements
 from heptox.xml import (
-    XSI_NAMESPACE,
+    XSI_LOCATIONS,
     Document,
     Prefixes,
     XmlElement,
-    expanded_name,
     file_name,
     line_of,
     parse_document,
@@ -37,9 +36,6 @@ from heptox.xml import (
 MOST_COUNTED: Final = 10_000
 """Faults of one document at most that are counted."""
 
-_LOCATIONS: Final = tuple(
-    expanded_name(XSI_NAMESPACE, name) for name in ("schemaLocation", "noNamespaceSchemaLocation")
-)
 _CLARK: Final = re.compile(r"\{([^{}\s]*)\}([\w.\-*]+)")
 _NAMED: Final = re.compile(r"Element '([^']+)'")
 _SUBJECT: Final = re.compile(r"^Element '[^']*'(?:, attribute ('[^']*'))?: ")
@@ -167,7 +163,7 @@ class _ByXsd(DocumentChecker):
         if document.root.tag not in self._roots:
             return DocumentFaults(1, (self._root_fault(document),))
         for element in document.root.iter("*"):
-            for name in _LOCATIONS:  # what a document says about its schema is neither read nor checked
+            for name in XSI_LOCATIONS:  # what a document says about its schema is neither read nor checked
                 element.attrib.pop(name, "")
         found = islice(self._faults(document), MOST_COUNTED)
         faults = tuple(islice(found, MAXIMUM_FAULTS))

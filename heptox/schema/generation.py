@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Element, Particle, SchemaGraph, ValueType
 from heptox.schema.tree import Path
-from heptox.xml import XML_NAMESPACE, XSI_NAMESPACE, declarations, escaped_value
+from heptox.xml import XML_NAMESPACE, XSI_NIL, XSI_TYPE, declarations, escaped_value
 
 LeafValues: TypeAlias = Mapping[Path | str, Sequence[str]]
 """Values for leaves, by path (``("Patient", "@ID")``) or by name wherever it stands (``"Date"``, ``"@year"``)."""
@@ -28,7 +28,7 @@ SAMPLE_VALUES: Final = (
 
 _TOKENS: Final = ("t1", "t2", "a-b", "_x0041_", "12")
 
-_INSTANCE: Final = frozenset(f"{{{XSI_NAMESPACE}}}{name}" for name in ("type", "nil"))
+_INSTANCE: Final = frozenset((XSI_TYPE, XSI_NIL))
 """What is not written: which types there are, a graph does not say, and nothing has to be nil."""
 
 _LANGUAGE: Final = f"{{{XML_NAMESPACE}}}lang"

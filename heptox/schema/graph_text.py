@@ -137,6 +137,11 @@ def _without_defaults(value: dict[str, object]) -> dict[str, object]:
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
+def is_of_xsd(graph: SchemaGraph) -> bool:
+    """Whether a graph was read from an XSD: it has the text of a graph, as no other has."""
+    return is_graph_text(graph.text or "")
+
+
 def is_graph_text(text: str) -> bool:
     """Whether a text may be that of a schema graph, and cannot be a DTD or an XSD.
 

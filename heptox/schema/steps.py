@@ -46,7 +46,8 @@ def _matches(tree: SchemaTree, context: Path, axis: Axis, test: str) -> Iterator
         yield from _descendants(tree, context, test)
     elif axis == "descendant-attribute":
         yield from axis_matches(tree, context, "attribute", test)
-        yield from _attributes_below(tree, context, test)
+        for below in _elements_below(tree, context, test):
+            yield from axis_matches(tree, below.path, "attribute", test)
     elif axis == "attribute":
         for attribute in tree.element(context).attributes:
             if test in (WILDCARD, attribute.name):
@@ -58,17 +59,11 @@ def _matches(tree: SchemaTree, context: Path, axis: Axis, test: str) -> Iterator
         yield from _named_children(tree, context, test)
 
 
-def _attributes_below(tree: SchemaTree, context: Path, test: str) -> Iterator[Match]:
-    passed, tree.passed = tree.passed, {}
-    try:
-        for below in axis_matches(tree, context, "descendant", WILDCARD):
-            yield from axis_matches(tree, below.path, "attribute", test)
-    finally:
-        elements = {path[:-1] if path[-1].startswith(ANYWHERE) else path for path in tree.passed}
-        tree.passed = passed
-        for path in sorted(elements):
-            if _may_have_attribute(tree, path, test):
-                passed[(*path, f"{ANYWHERE}@{test}")] = None
+def _elements_below(tree: SchemaTree, context: Path, attribute: str) -> Iterator[Match]:
+    """All elements below a node, of which an attribute is asked."""
+    if tree.drawn is None:
+        return axis_matches(tree, context, "descendant", WILDCARD)
+    return _descendants(tree, context, WILDCARD, attribute)
 
 
 def _may_have_attribute(tree: SchemaTree, path: Path, test: str) -> bool:
@@ -92,7 +87,7 @@ def _named_children(tree: SchemaTree, context: Path, test: str) -> Iterator[Matc
             yield Match(child, test)
 
 
-def _descendants(tree: SchemaTree, context: Path, test: str) -> Iterator[Match]:
+def _descendants(tree: SchemaTree, context: Path, test: str, attribute: str | None = None) -> Iterator[Match]:
     waiting = deque([context])
     met = 0
     while waiting:
@@ -104,19 +99,30 @@ def _descendants(tree: SchemaTree, context: Path, test: str) -> Iterator[Match]:
             if _holds(tree, path, test):
                 yield Match((*path, _anywhere(tree, path, test)))
             continue
-        yield from (match for match in _matches(tree, path, "child", test) if _is_drawn(tree, match.path, ()))
+        yield from (
+            match for match in _matches(tree, path, "child", test) if _is_drawn(tree, match.path, (), attribute)
+        )
         for child in tree.children(path):
-            if tree.is_element(child) and _holds(tree, child, test) and _is_drawn(tree, child, (f"{ANYWHERE}{test}",)):
+            further = (f"{ANYWHERE}{test}",)
+            if tree.is_element(child) and _holds(tree, child, test) and _is_drawn(tree, child, further, attribute):
                 waiting.append(child)
 
 
-def _is_drawn(tree: SchemaTree, path: Path, further: Path) -> bool:
-    """Whether anything stands at a path; where nothing does, so that what is ``further`` from there is passed by, too,
-    the tree keeps that."""
-    if tree.drawn is None or tree.drawn(path):
+def _is_drawn(tree: SchemaTree, path: Path, further: Path, attribute: str | None) -> bool:
+    """Whether anything stands at a path. Where nothing does, what is asked for is passed by, which the tree keeps: an
+    ``attribute`` at the element there or below, or else what is ``further`` from there."""
+    if tree.drawn is None or _valued(tree, path) in tree.drawn:
         return True
-    tree.passed[(*path, *further)] = None
+    if attribute is None:
+        tree.passed[(*path, *further)] = None
+    elif _may_have_attribute(tree, path, attribute):
+        tree.passed[(*path, f"{ANYWHERE}@{attribute}")] = None
     return False
+
+
+def _valued(tree: SchemaTree, path: Path) -> Path:
+    """The node that arrows lead to: of the text of an element that holds nothing else, the element."""
+    return path[:-1] if path[-1] == TEXT and tree.is_leaf(path[:-1]) else path
 
 
 def _anywhere(tree: SchemaTree, path: Path, test: str) -> str:

@@ -6,9 +6,10 @@ stands for all its members, whose shared substructure hangs below it; the member
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from heptox.errors import Fault, SchemaError
@@ -85,7 +86,7 @@ class SchemaTree:
         boxes: tuple[Box, ...] = (),
         whole: frozenset[Path] = frozenset(),
         entered: frozenset[Path] | None = None,
-        drawn: Callable[[Path], bool] | None = None,
+        drawn: Container[Path] | None = None,
     ) -> None:
         self.graph = graph
         self.types = types_of(graph)
@@ -411,6 +412,12 @@ def _next_stops(tree: SchemaTree, path: Path) -> Iterator[Path]:
                 yield child
             else:
                 yield from _next_stops(tree, child)
+
+
+def nodes_up_to(tree: SchemaTree, most: int) -> list[Path] | None:
+    """All nodes of a tree, ``None`` where there are more than so many; no more are looked at."""
+    found = list(islice(tree.walk(), most + 1))
+    return found if len(found) <= most else None
 
 
 def too_large(graph: SchemaGraph) -> SchemaError:

@@ -14,19 +14,19 @@ from typing import Final
 from heptox.errors import Fault, Position, SchemaError, near_names
 from heptox.schema.amending import as_declared
 from heptox.schema.content import ContentState, first_state, lost_state
-from heptox.schema.element_types import ElementTypes
-from heptox.schema.graph_text import is_graph_text
+from heptox.schema.element_types import types_of
+from heptox.schema.graph_text import is_of_xsd
 from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, SameGraph, SchemaGraph
 from heptox.xml import (
     NAME,
     NAME_TOKEN,
-    XSI_NAMESPACE,
+    XSI_LOCATIONS,
+    XSI_TYPE,
     Document,
     Readable,
     XmlElement,
     XmlReader,
-    expanded_name,
     line_of,
     tags_of,
 )
@@ -176,17 +176,15 @@ def _document(graph: SchemaGraph) -> Element:
 def _edges(same: SameGraph) -> Mapping[str, Mapping[str, str]] | None:
     """For each element type, the types of its children by their names; ``None`` for a DTD, where any element has the
     type that is called like it."""
-    if not is_graph_text(same.graph.text or "") and all(name == one.name for name, one in same.graph.elements.items()):
+    if not is_of_xsd(same.graph) and all(name == one.name for name, one in same.graph.elements.items()):
         return None
     root = same.graph.elements[same.graph.root]
-    below = ElementTypes(same.graph).children
+    below = types_of(same.graph).children
     types = {key: {name: child.key for name, child in children.items()} for key, children in below.items()}
     return {**types, "": {root.name: root.key}}
 
 
-_INSTANCE: Final = frozenset(
-    expanded_name(XSI_NAMESPACE, name) for name in ("schemaLocation", "noNamespaceSchemaLocation", "type")
-)
+_INSTANCE: Final = XSI_LOCATIONS | {XSI_TYPE}
 """Attributes that each element of an XSD may have."""
 _ANYTHING: Final = Element("*", open=True)
 """What stands in open content, of which an XSD says no more."""

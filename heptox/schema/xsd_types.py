@@ -25,9 +25,7 @@ from heptox.schema.dtd import cardinalities
 from heptox.schema.merging import merged_attribute, merged_content, weakest
 from heptox.schema.model import Attribute, AttributeType, Cardinality, Child, Element, Particle, ValueType, tokens
 from heptox.schema.xsd_files import XSD
-from heptox.xml import XSI_NAMESPACE, XSI_NIL, expanded_name, split_name
-
-XSI_TYPE: Final = expanded_name(XSI_NAMESPACE, "type")
+from heptox.xml import XSI_NIL, XSI_TYPE, split_name
 
 MOST_PARTS: Final = 100_000
 """Parts of one content model at most, with all groups that it refers to."""

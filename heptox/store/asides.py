@@ -56,7 +56,7 @@ class Spelling:
 
     def value(self, value: str) -> None:
         """Learn which prefixes a value in the tag at hand, or the text right behind it, uses: what a prefix stands for
-        there is to be told, but where the schema says the same."""
+        there is kept, but where the schema says the same."""
         for prefix in value_prefixes(value):
             namespace = self._reader.namespace(prefix)
             if namespace is None:

@@ -2,7 +2,7 @@
 
 It is ``<a x="1">text</a>``, ``<a/>`` where nothing is inside, attributes as they come and then those that the schema
 gives a default; no comments, instructions, CDATA sections, declarations, and no entities but those that XML needs, in
-UTF-8. What is not in it is told besides (see :mod:`asides <heptox.store.asides>`). Most documents are in it already for
+UTF-8. What is not in it is kept besides (see :mod:`asides <heptox.store.asides>`). Most documents are in it already for
 the most part. Such pieces are recognised by their :mod:`markup <heptox.store.markup>`, all tags at once, and taken as
 they stand; the others are written tag by tag.
 """

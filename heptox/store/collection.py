@@ -140,9 +140,8 @@ class WideRows:
     def __init__(self, form: WideForm) -> None:
         self.form = form
         self._places = Places(form.catalogue)
-        self._places.instance = np.zeros(
-            0, np.int64
-        )  # a document with such attributes is interpreted, whatever is asked
+        # a document with such attributes is interpreted, whatever is asked
+        self._places.instance = np.zeros(0, np.int64)
         self._names = Names(self._places.types, self._places.attributes)
         self._form = Form.of(form.catalogue, self._names)
         self._compress = zstandard.ZstdCompressor(level=_LEVEL).compress

@@ -43,7 +43,7 @@ from heptox.store.projection import Projection, TooLongError, projected, whole_e
 from heptox.store.relations import Catalogue
 from heptox.xml import XmlReader, unreadable
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """The version of what is in a store file; one of another version is refused."""
 THREADS: Final = 2
 """Threads that DuckDB uses for a store, unless the caller says otherwise."""
@@ -63,7 +63,8 @@ class StoredDocument:
     ``doc`` is its number, never used again; ``size`` is in bytes, as it was read, ``length`` that of its text in
     the store. One that is not ``regular`` does not fit its schema: it has no ``rows``, and ``misfits`` are the first
     of the ``misfit_count`` places (HX6020). One that fits may be ``white``: white space stands among its elements where
-    the schema has no text. ``digest`` is the SHA-256 of its bytes.
+    the schema has no text. ``has_asides`` says whether something is kept besides its text. ``digest`` is the SHA-256 of
+    its bytes.
     """
 
     doc: int
@@ -73,6 +74,7 @@ class StoredDocument:
     rows: int
     regular: bool
     white: bool
+    has_asides: bool
     misfits: tuple[Fault, ...]
     misfit_count: int
     digest: str
@@ -362,7 +364,7 @@ class Store:
 
     def _looked(self) -> State:
         with self._lent_cursor() as cursor:
-            found = rows_of(cursor, "SELECT DISTINCT regular, white, doc IN (SELECT doc FROM asides) FROM documents")
+            found = rows_of(cursor, "SELECT DISTINCT regular, white, asides FROM documents")
         return State(all(row[0] for row in found), any(row[1] for row in found), any(row[2] for row in found))
 
     def _take(
@@ -391,6 +393,7 @@ class Store:
             intake.rows if intake.regular else 0,
             intake.regular,
             intake.regular and intake.white,
+            bool(asides),
             () if misfits is None else tuple(misfits.faults),
             0 if misfits is None else misfits.count,
             file.digest.hexdigest(),
@@ -477,8 +480,8 @@ def _digest(file: IO[bytes]) -> str:
 
 _DOCUMENTS: Final = """
     doc INTEGER NOT NULL, name VARCHAR NOT NULL, size BIGINT NOT NULL, length BIGINT NOT NULL, rows BIGINT NOT NULL,
-    regular BOOLEAN NOT NULL, white BOOLEAN NOT NULL, misfits VARCHAR NOT NULL, misfit_count BIGINT NOT NULL,
-    digest VARCHAR NOT NULL, loaded TIMESTAMP NOT NULL
+    regular BOOLEAN NOT NULL, white BOOLEAN NOT NULL, asides BOOLEAN NOT NULL, misfits VARCHAR NOT NULL,
+    misfit_count BIGINT NOT NULL, digest VARCHAR NOT NULL, loaded TIMESTAMP NOT NULL
 """
 
 
@@ -486,9 +489,9 @@ def _documents(cursor: Cursor, clause: str, *values: str) -> tuple[StoredDocumen
     rows = rows_of(cursor, f"SELECT * FROM documents {clause}", values)
     return tuple(
         StoredDocument(
-            doc, name, size, length, held, regular, white, _read_misfits(name, misfits), misfit_count, digest, loaded
+            doc, name, size, length, held, regular, white, beside, _read_misfits(name, misfits), count, digest, loaded
         )
-        for doc, name, size, length, held, regular, white, misfits, misfit_count, digest, loaded in rows
+        for doc, name, size, length, held, regular, white, beside, misfits, count, digest, loaded in rows
     )
 
 
@@ -498,7 +501,7 @@ def _insert_document(cursor: Cursor, document: StoredDocument) -> None:
     ]
     rows_of(
         cursor,
-        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             document.doc,
             document.name,
@@ -507,6 +510,7 @@ def _insert_document(cursor: Cursor, document: StoredDocument) -> None:
             document.rows,
             document.regular,
             document.white,
+            document.has_asides,
             json.dumps(misfits),
             document.misfit_count,
             document.digest,

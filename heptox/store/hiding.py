@@ -20,7 +20,7 @@ from heptox.grammar import syntax
 from heptox.schema import Attribute, Element, SchemaGraph, by_name, of_parts
 from heptox.store.text import escaped_attribute, escaped_text
 from heptox.store.written_names import WrittenNames
-from heptox.xml import Readable, XmlReader, beside_content, expanded_name
+from heptox.xml import NO_PREFIXES, Readable, XmlReader, beside_content
 
 _Names: TypeAlias = tuple[str, ...]
 
@@ -72,12 +72,11 @@ def _names(text: str, written: WrittenNames) -> _Names:
 
 
 def _name(step: str, written: WrittenNames) -> str:
-    sign, opens, rest = step.partition("Q{")
-    namespace, closes, local = rest.rpartition("}")
-    if not opens or not closes or sign not in ("", "@"):
+    name = step.removeprefix("@")
+    if not name.startswith("Q{") or "}" not in name:
         return step
-    name = expanded_name(namespace.strip(), local)
-    return f"@{written.attribute(name)}" if sign else written.name(name)
+    expanded = NO_PREFIXES.expanded(name)
+    return f"@{written.attribute(expanded)}" if step.startswith("@") else written.name(expanded)
 
 
 def _is_path(names: _Names, graph: SchemaGraph) -> bool:

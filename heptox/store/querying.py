@@ -359,8 +359,7 @@ def _moment(store: Store, *, texts: bool) -> Iterator[_Moment]:
 
 def _documents(cursor: Cursor) -> list[_Document]:
     cursor.execute("BEGIN")
-    columns = "doc, name, length, regular, white, doc IN (SELECT doc FROM asides)"
-    found = cursor.execute(f"SELECT {columns} FROM documents ORDER BY doc").fetchall()
+    found = cursor.execute("SELECT doc, name, length, regular, white, asides FROM documents ORDER BY doc").fetchall()
     return [_Document(*row) for row in found]
 
 

@@ -109,15 +109,23 @@ class Existence:
             if isinstance(atom, Absence):
                 taken.append((member.node(atom.term.variable), atom.term.path, "absent"))
             elif isinstance(atom, NoNode):
-                is_there = is_filled(self.input.mapping, atom.node, (), or_below=True)
-                taken += [(atom.node, path, "absent") for path, _ in atom.tests] if is_there else []
-                taken += [] if is_there else [(atom.node, (), "absent")]
+                asked = tuple(path for path, _ in atom.tests) if self._may_be_made(atom.node) else ((),)
+                taken += [(atom.node, path, "absent") for path in asked]
         return {
             Loss((*node, *path), f"no arrow supplies it: it is taken to be {word} everywhere")
             for node, path, word in taken
-            if not is_inside(self.input.mapping.target, node)
-            and not is_filled(self.input.mapping, node, path, or_below=True)
+            if not self._may_be_made(node, path)
         }
+
+    def without_unmade(self, member: Member) -> Member:
+        """The member without what says that nodes are nowhere which no rule makes: they never are anywhere."""
+        unmade = {atom for atom in member.atoms if isinstance(atom, NoNode) and not self._may_be_made(atom.node)}
+        return Member(member.variables, member.atoms - unmade, member.template) if unmade else member
+
+    def _may_be_made(self, node: Path, path: Path = ()) -> bool:
+        """Whether some rule makes the nodes at ``node``, or what is at ``path`` there, or anything below."""
+        inside = is_inside(self.input.mapping.target, node)
+        return inside or is_filled(self.input.mapping, node, path, or_below=True)
 
     def _is_inner(self, member: Member, term: Term) -> bool:
         path = member.path(term)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from heptox.errors import Fault
 from heptox.grammar import lower
 from heptox.mapping import Mapping
 from heptox.pattern import Member, normalise
-from heptox.schema import ANYWHERE, Path, SchemaTree
+from heptox.schema import ANYWHERE, DrawnPaths, Path, SchemaTree
 from heptox.translate.draft import Draft
 from heptox.translate.knowledge import image_constraints, is_large
 from heptox.translate.model import Loss, Origin
@@ -29,7 +29,7 @@ def expand(draft: Draft) -> Draft:
     constraints = image_constraints(draft.mapping)
     tree = constraints.tree
     if is_large(tree):
-        tree = SchemaTree(tree.graph, tree.boxes, tree.whole, tree.entered, _makes(draft.mapping))
+        tree = SchemaTree(tree.graph, tree.boxes, tree.whole, tree.entered, _made(draft.mapping))
     lowering = lower(draft.expression, tree, valid=constraints.valid, check=draft.check)
 
     def normal() -> Iterator[tuple[Member, tuple[Origin, ...]]]:
@@ -41,21 +41,11 @@ def expand(draft: Draft) -> Draft:
     return draft.become(normal(), (*unmatched, *_passed(tree, tree.passed)))
 
 
-def _makes(mapping: Mapping) -> Callable[[Path], bool]:
-    """Whether documents that the rules make can have anything at a path, or below it."""
-    made: set[Path] = set()
-    copied: set[Path] = set()
-    for rule in mapping.rules:
-        for head in rule.head:
-            for leaf in ((), *head.paths):
-                path = (*head.node, *leaf)
-                made.update(path[:length] for length in range(len(path) + 1))
-            copied.update((*head.node, *leaf) for leaf in head.copied)
-
-    def makes(path: Path) -> bool:
-        return path in made or any(path[:length] in copied for length in range(len(path)))
-
-    return makes
+def _made(mapping: Mapping) -> DrawnPaths:
+    """Where documents that the rules make can have anything."""
+    heads = (head for rule in mapping.rules for head in rule.head)
+    ends = ((*head.node, *leaf) for head in heads for leaf in ((), *head.paths))
+    return DrawnPaths.of(ends, (target for _, target in mapping.copies()))
 
 
 def _passed(tree: SchemaTree, places: Iterable[Path]) -> Iterator[Loss]:

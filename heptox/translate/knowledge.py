@@ -9,7 +9,7 @@ from typing import Final
 
 from heptox.errors import Fault, TranslationError
 from heptox.grammar import Expression, syntax
-from heptox.mapping import HeadNode, Mapping, Rule, with_plain_nodes
+from heptox.mapping import HeadNode, Mapping, Rule, spoken_leaves, with_plain_nodes
 from heptox.pattern import (
     NODE,
     TAG,
@@ -21,11 +21,9 @@ from heptox.pattern import (
     Term,
     Variable,
     is_constant,
-    leaf_paths,
     surely_contained,
-    value_expression,
 )
-from heptox.schema import Path, SchemaTree, of_parts, plain
+from heptox.schema import Path, SchemaTree, of_parts
 from heptox.translate.copies import ROOT, Needs, all_modes, copy_rule
 from heptox.translate.surrogates import is_argument, is_own_argument, with_argument_leaves
 
@@ -43,16 +41,9 @@ def with_wholes(mapping: Mapping) -> Mapping:
     Raises :class:`TranslationError` (HX5001) where an arrow leads out of a subtree that is copied as well.
     """
     mapping = replace(mapping, along=tuple(map(with_plain_nodes, mapping.rules)))
-    copied = [
-        ((*head.node, *leaf), rule.path(head_term))
-        for rule in mapping.rules
-        for head in rule.head
-        for leaf in head.copied
-        if (head_term := head.term(leaf)) is not None
-    ]
-    sources = {source for _, source in copied}
-    terms = [(rule, term) for rule in mapping.rules for term in rule.terms() if term.path != (NODE,)]
-    used = {path for rule, term in terms for path in _used(rule, term)}
+    copied = list(mapping.copies())
+    sources = {source for source, _ in copied}
+    used = {path for rule in mapping.rules for path in spoken_leaves(rule) if path[-1:] != (NODE,)}
     inside = sorted(path for path in used for whole in sources if path != whole and path[: len(whole)] == whole)
     if inside:
         raise TranslationError(
@@ -67,15 +58,8 @@ def with_wholes(mapping: Mapping) -> Mapping:
         mapping,
         along=tuple(map(with_argument_leaves, mapping.rules)),
         source=_taking_whole(mapping.source, sources, used),
-        target=_taking_whole(mapping.target, {target for target, _ in copied}, filled),
+        target=_taking_whole(mapping.target, {target for _, target in copied}, filled),
     )
-
-
-def _used(rule: Rule, term: Term) -> Iterator[Path]:
-    """The leaves of documents that a term speaks of."""
-    expression = value_expression(term.path)
-    for path in (term.path,) if expression is None else leaf_paths(expression):
-        yield (*rule.node(term.variable), *plain(path))
 
 
 @_remembered

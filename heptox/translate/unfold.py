@@ -79,7 +79,7 @@ class Unfolding:
 
     def _member(self, member: Member, losses: Losses) -> Iterator[Unfolded]:
         losses.slots |= self._existence.never_filled(member)
-        for certain in with_texts(member, self.input.mapping):
+        for certain in with_texts(self._existence.without_unmade(member), self.input.mapping):
             for said in identifiers(self.input.mapping, losses).members(self._existence.without_inner(certain)):
                 plain, negated = self._split(said)
                 for explicit in self._existence.members(plain):

@@ -9,11 +9,12 @@ from typing import Final
 
 from heptox.errors import Fault, HeptoxError, TranslationError
 from heptox.grammar import Expression, parse_query, print_query
-from heptox.mapping import Mapping, Rule
-from heptox.pattern import TAG, NoNode, Term
+from heptox.mapping import Mapping, Rule, spoken_paths, tested_values, with_plain_nodes
+from heptox.pattern import TAG, Term
 from heptox.schema import (
     SAMPLE_VALUES,
     AttributeType,
+    DrawnPaths,
     LeafValues,
     Path,
     SchemaTree,
@@ -64,7 +65,7 @@ class CaseMaker:
     conflicts: dict[Path, int] = field(default_factory=dict)
     whole: Mapping = field(init=False)
     offered: LeafValues = field(init=False)
-    only: _SpokenOf | None = field(init=False)
+    only: DrawnPaths | None = field(init=False)
     pairs: list[tuple[Path, Path]] = field(init=False)
     given_values: list[str] = field(init=False)
 
@@ -73,7 +74,7 @@ class CaseMaker:
         self.pairs = list(dict.fromkeys(self.mapping.carried()))
         breakable: LeafValues = dict.fromkeys(declared_keys(self.mapping), ("1", "2")) if self.any_valid else {}
         self.offered = {**_offered(self.mapping), **breakable}
-        self.only = _SpokenOf.by(self.mapping) if len(self.mapping.source.graph.elements) > MOST_TYPES else None
+        self.only = _spoken_of(self.mapping) if len(self.mapping.source.graph.elements) > MOST_TYPES else None
         self.given_values = list(dict.fromkeys(value for document in self.given for value in _values(document)))
 
     @property
@@ -167,8 +168,9 @@ def _offered(mapping: Mapping) -> LeafValues:
     """Values for leaves that rules test or make tags of, so that joins join and tags are members now and then."""
     found: dict[Path, list[str]] = {}
     for rule in mapping.rules:
-        for term, _, value in rule.tests():
-            found.setdefault(rule.path(term), []).extend((value, value, "a"))
+        for path, value in tested_values(rule):
+            found.setdefault(path, []).extend((value, value, "a"))
+        rule = with_plain_nodes(rule)
         for left, right in _joined(rule):
             ends = {rule.path(left), rule.path(right)}
             for end in ends:
@@ -182,39 +184,16 @@ def _offered(mapping: Mapping) -> LeafValues:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _SpokenOf:
-    """The paths of documents of the source that rules speak of, those above them, and what is in what they copy."""
-
-    paths: frozenset[Path]
-    copied: frozenset[Path]
-
-    @classmethod
-    def by(cls, mapping: Mapping) -> _SpokenOf:
-        tree = mapping.source
-        nodes = {variable.node for rule in mapping.rules for variable in rule.variables}
-        nodes |= {rule.path(term) for rule in mapping.rules for term in rule.terms()}
-        nodes |= {end for one in mapping.source_references for end in (one.source, one.target)}
-        absent = (one for rule in mapping.rules for one in rule.conditions if isinstance(one, NoNode))
-        nodes |= {(*one.node, *path) for one in absent for path in ((), *(test[0] for test in one.tests))}
-        copied = {
-            rule.path(term)
-            for rule in mapping.rules
-            for head in rule.head
-            for leaf, term in head.leaves
-            if leaf in head.copied
-        }
-        paths = {path[:length] for node in nodes for path in _written(tree, node) for length in range(len(path) + 1)}
-        return cls(frozenset(paths), frozenset(path for node in copied for path in _written(tree, node)))
-
-    def __contains__(self, path: object) -> bool:
-        return path in self.paths or (
-            isinstance(path, tuple) and any(path[:length] in self.copied for length in range(len(path)))
-        )
-
-    @property
-    def depth(self) -> int:
-        return max(map(len, self.paths), default=0)
+def _spoken_of(mapping: Mapping) -> DrawnPaths:
+    """The paths of documents of the source that rules speak of, and what is in what they copy."""
+    tree = mapping.source
+    nodes = {path for rule in mapping.rules for path in spoken_paths(rule)}
+    nodes |= {end for one in mapping.source_references for end in (one.source, one.target)}
+    copied = {source for source, _ in mapping.copies()}
+    return DrawnPaths.of(
+        (path for node in nodes for path in _written(tree, node)),
+        (path for node in copied for path in _written(tree, node)),
+    )
 
 
 def _written(tree: SchemaTree, node: Path) -> list[Path]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import islice
 from typing import Final
 
-from heptox.schema import Path, SchemaTree
+from heptox.schema import Path, SchemaTree, nodes_up_to
 
 MOST_LOOKED_AT: Final = 2_000
 """How many nodes of a schema are looked at one by one."""
@@ -15,5 +14,4 @@ MOST_LOOKED_AT: Final = 2_000
 @lru_cache(maxsize=4)
 def every_node(tree: SchemaTree) -> list[Path] | None:
     """All nodes of a schema tree, ``None`` where there are too many to look at each."""
-    nodes = list(islice(tree.walk(), MOST_LOOKED_AT + 1))
-    return nodes if len(nodes) <= MOST_LOOKED_AT else None
+    return nodes_up_to(tree, MOST_LOOKED_AT)

@@ -65,14 +65,7 @@ def returning(mapping: Mapping) -> Leaves:
         return Leaves(frozenset())
     there, back = set(mapping.carried()), {(s, t) for t, s in mapping.mirrored().carried()}
     values = frozenset(source for source, _ in there & back)
-    copied = {
-        rule.path(term)
-        for rule in mapping.rules
-        for head in rule.head
-        for leaf, term in head.leaves
-        if leaf in head.copied
-    }
-    return Leaves(values, values & copied)
+    return Leaves(values, values & {source for source, _ in mapping.copies()})
 
 
 def all_leaves(mapping: Mapping) -> Leaves:

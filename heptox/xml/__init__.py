@@ -20,8 +20,10 @@ from heptox.xml.files import (
 from heptox.xml.namespaces import (
     NO_PREFIXES as NO_PREFIXES,
     XML_NAMESPACE as XML_NAMESPACE,
+    XSI_LOCATIONS as XSI_LOCATIONS,
     XSI_NAMESPACE as XSI_NAMESPACE,
     XSI_NIL as XSI_NIL,
+    XSI_TYPE as XSI_TYPE,
     Prefixes as Prefixes,
     UnboundPrefixError as UnboundPrefixError,
     bound_prefix as bound_prefix,

@@ -56,8 +56,9 @@ class Readable(Protocol):
 class XmlReader:
     """Reads a document piece by piece and keeps nothing of it: tags and texts are reported to handlers as they come.
 
-    Size (:data:`MAXIMUM_SIZE`), tags (:data:`MAXIMUM_TAG`) and entities (:data:`EXPANSION`) are limited. Names are
-    expanded unless ``as_written``, with a prefix that it ``keeps_prefixes`` of as in ``{namespace}local}prefix``.
+    Size (:data:`MAXIMUM_SIZE`), tags (:data:`MAXIMUM_TAG`) and entities (:data:`EXPANSION`) are limited, depth and the
+    length of texts are not. Unless names are given ``as_written``, they are expanded, and declarations no attributes; a
+    reader that ``keeps_prefixes`` gives a name that has a prefix as ``{namespace}local}prefix``.
 
     >>> names: list[str] = []
     >>> from io import BytesIO
@@ -85,7 +86,6 @@ class XmlReader:
         self._expanded = _ExpandedNames()
         self._has_namespaces = False
         self._last_bytes = b""
-        self._opened = 0
         self.bound_at_root: dict[str, str] = {}
         """The prefixes that the root binds, ``""`` for that of elements."""
         self._scope: dict[str, list[str]] = {}

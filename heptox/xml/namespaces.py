@@ -15,6 +15,11 @@ from typing import Final
 XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
 XSI_NAMESPACE: Final = "http://www.w3.org/2001/XMLSchema-instance"
 XSI_NIL: Final = f"{{{XSI_NAMESPACE}}}nil"
+XSI_TYPE: Final = f"{{{XSI_NAMESPACE}}}type"
+XSI_LOCATIONS: Final = frozenset(
+    f"{{{XSI_NAMESPACE}}}{name}" for name in ("schemaLocation", "noNamespaceSchemaLocation")
+)
+"""The attributes by which a document says where its schema is."""
 
 MOST_NAMESPACE: Final = 4000
 """Characters of a namespace at most: each name in it is as long."""

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Final
 
 from heptox.pattern import TAG
-from heptox.schema import TEXT, AttributeType, Path, SchemaTree
+from heptox.schema import TEXT, AttributeType, Path, SchemaTree, nodes_up_to
 from heptox.xml import split_name
 
 _DEEPEST_GROUP: Final = 4
@@ -58,8 +58,8 @@ NEAREST: Final = 300
 
 
 def _looked_at(tree: SchemaTree, drawn: Iterable[Path]) -> Iterable[Path]:
-    nodes = list(islice(tree.walk(), MOST_WALKED + 1))
-    if len(nodes) <= MOST_WALKED:
+    nodes = nodes_up_to(tree, MOST_WALKED)
+    if nodes is not None:
         return nodes
     above = {path[:length] for path in drawn for length in range(len(path) + 1)}
     inner = (path for path in sorted(above) if path in tree and tree.is_element(path))

@@ -14,9 +14,7 @@ from heptox.schema.inference.expressions import Sequences
 from heptox.schema.inference.leaves import Leaves, LeavesOfDocument
 from heptox.schema.inference.model import Leaf
 from heptox.schema.inference.values import ValueStatistics
-from heptox.xml import XSI_NAMESPACE, XSI_NIL, Document, XmlElement, expanded_name, line_of, split_name
-
-XSI_TYPE: Final = expanded_name(XSI_NAMESPACE, "type")
+from heptox.xml import XSI_NAMESPACE, XSI_NIL, XSI_TYPE, Document, XmlElement, expanded_name, line_of, split_name
 
 Context: TypeAlias = tuple[str, str, str]
 """Where elements are counted together: the name of their parent (none: ``""``), their own, and their ``xsi:type``."""
