@@ -400,6 +400,9 @@ def random_arrows(random: Random, source: Schema, target: Schema) -> str:
     from_root = [path for path in leaves if not sides[0].stop(path)]
     without = ("@id", "@ref") if random.random() < 0.1 else ()  # identifiers are invented then
     drawn: list[tuple[Path, Path]] = []
+    choosing = random.random() < 0.45
+    begin_selections = Selections.random(random, sides[0]) if choosing else Selections({})
+    end_selections = Selections.random(random, sides[1]) if choosing else Selections({})
     for box in sides[0].boxes:
         likely += [box.path, box.path]
     for end in [*ends, *(box.path for box in sides[1].boxes)]:
@@ -409,12 +412,67 @@ def random_arrows(random: Random, source: Schema, target: Schema) -> str:
             inside = any(end[: len(box.path)] == box.path != end for box in sides[1].boxes)
             several = 2 if random.random() < (0.3 if inside else 0.1) else 1
             chosen = dict.fromkeys(random.choice(begins) for _ in range(several))
-            lines += [
-                f"{_written_end(random, sides[0], begin)} -> {_written_end(random, sides[1], end)}{_reading(random)}"
-                for begin in chosen
-            ]
-            drawn += [(begin, end) for begin in chosen]
-    return "\n".join([*lines, *_copies(random, *sides), *_entities(random, sides[0], sides[1], drawn)]) + "\n"
+            for begin in chosen:
+                ends_of = begin_selections.at(begin), end_selections.at(end)
+                value = _written_end(random, sides[0], ends_of[0])
+                if random.random() < 0.12 and choosing:
+                    value = _value(random, sides[0], begin, value)
+                lines.append(f"{value} -> {_written_end(random, sides[1], ends_of[1])}{_inverse(random, value)}")
+                lines[-1] += _reading(random)
+                drawn.append((begin, end))
+        elif choosing and not boxed and random.random() < 0.15:
+            lines.append(f'"{random.choice(POOL)}" -> {_written_end(random, sides[1], end_selections.at(end))}')
+    made = _entities(random, sides, (begin_selections, end_selections), drawn)
+    return "\n".join([*lines, *_copies(random, *sides), *made]) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Selections:
+    """The conditions by which nodes of a schema are selected, by their paths, as texts."""
+
+    steps: dict[Path, str]
+
+    @classmethod
+    def random(cls, random: Random, tree: SchemaTree) -> Selections:
+        """Conditions on one node or two."""
+        found: dict[Path, str] = {}
+        stops = [path for path in tree.walk() if path and tree.is_element(path) and tree.is_stop(path)]
+        stops = [stop for stop in stops if tree.box(stop) is None and "z" not in stop]
+        for stop in random.sample(stops, min(len(stops), random.choice((1, 1, 2)))):
+            leaves = [leaf for leaf in tree.own_leaves(stop) if leaf[-1:] != ("z",)]
+            if leaves:
+                leaf, value = "/".join(random.choice(leaves)) or ".", random.choice(POOL)
+                other = random.choice(POOL)
+                several = f'{leaf} = ("{value}", "{other}")'
+                plain = f'{leaf} = "{value}"', f'{leaf} != "{value}"', leaf, f"not({leaf})", several
+                found[stop] = random.choices(plain, (12, 3, 2, 2, 2))[0] if leaf != "." else plain[0]
+        return cls(found)
+
+    def at(self, path: Path) -> Path:
+        """A path with the conditions at its nodes."""
+        steps = (f"{step}[{self.steps[path[:place]]}]" if path[:place] in self.steps else step
+                 for place, step in enumerate(path, 1))  # fmt: skip
+        return tuple(steps)
+
+
+def _value(random: Random, tree: SchemaTree, leaf: Path, written: str) -> str:
+    """A function of the leaf that is written so, and perhaps of another one of its node."""
+    stop = tree.stop(leaf)
+    above = written[: len(written) - len("/".join(leaf[len(stop) :]))]
+    others = [other for other in tree.own_leaves(stop) if other and other[-1] not in ("z", "@id", "@ref", "@of")]
+    other = above + "/".join(random.choice(others)) if others and "[B]" not in written and leaf != stop else '"b"'
+    return random.choice((
+        f'concat({written}, "-", {other})', f'concat("x", {written})', f"upper-case({written})",
+        f"substring({written}, 1, 1)", f'if ({written} = "x") then {other} else {written}',
+        f'if ({other} = "1") then {written} else ()', f'string-join({written}, ",")', f"xs:decimal({written}) + 1",
+    ))  # fmt: skip
+
+
+def _inverse(random: Random, value: str) -> str:
+    """Mostly nothing: what is computed does not come back."""
+    if value.startswith('concat("x", '):
+        return random.choice(("", ' inverse substring-after(., "x")'))
+    return " inverse ." if value.startswith("string-join(") and random.random() < 0.5 else ""
 
 
 def _reading(random: Random) -> str:
@@ -423,16 +481,22 @@ def _reading(random: Random) -> str:
 
 
 def _entities(
-    random: Random, source: SchemaTree, target: SchemaTree, drawn: Sequence[tuple[Path, Path]]
+    random: Random,
+    sides: Sequence[SchemaTree],
+    selections: Sequence[Selections],
+    drawn: Sequence[tuple[Path, Path]],
 ) -> Iterator[str]:
     """Lines that make a target node of each source node, between nodes that arrows connect."""
+    source, target = sides
     pairs = dict.fromkeys((source.stop(begin), target.stop(end)) for begin, end in drawn)
     likely = random.choice((0.0, 0.0, 0.35, 0.9))
     made: set[Path] = set()
     for begin, end in pairs:
         if begin and end and end not in made and random.random() < likely:
             made.add(end)
-            yield f"each {_written(source, begin)} -> {_written(target, end)}{_reading(random)}"
+            ends = (chosen.at(path) for chosen, path in zip(selections, (begin, end), strict=True))
+            written = " -> ".join(map(_written, sides, ends))
+            yield f"each {written}{_reading(random)}"
 
 
 def _copies(random: Random, source: SchemaTree, target: SchemaTree) -> Iterator[str]:
