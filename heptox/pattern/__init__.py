@@ -2,6 +2,15 @@
 8).
 """
 
+from heptox.pattern.absent_values import (
+    is_own as is_own,
+    may_be_absent as may_be_absent,
+    needed_terms as needed_terms,
+    or_empty as or_empty,
+    present_terms as present_terms,
+    with_leaves as with_leaves,
+    within_or_empty as within_or_empty,
+)
 from heptox.pattern.closure import Closure as Closure
 from heptox.pattern.constraints import Constraints as Constraints
 from heptox.pattern.containment import (
@@ -38,15 +47,6 @@ from heptox.pattern.model import (
     Term as Term,
     Text as Text,
     Variable as Variable,
-)
-from heptox.pattern.needed_leaves import (
-    is_own as is_own,
-    may_be_absent as may_be_absent,
-    needed_terms as needed_terms,
-    or_empty as or_empty,
-    present_terms as present_terms,
-    with_leaves as with_leaves,
-    within_or_empty as within_or_empty,
 )
 from heptox.pattern.normalise import normalise as normalise
 from heptox.pattern.operators import (
