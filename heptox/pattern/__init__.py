@@ -85,7 +85,7 @@ from heptox.pattern.value_expression import (
     substituted as substituted,
     value_expression as value_expression,
 )
-from heptox.pattern.value_functions import VALUE_FUNCTIONS as VALUE_FUNCTIONS, ValueFunction as ValueFunction
+from heptox.pattern.value_functions import VALUE_FUNCTIONS as VALUE_FUNCTIONS
 from heptox.pattern.value_meaning import (
     SqlParts as SqlParts,
     evaluate_expression as evaluate_expression,
@@ -95,6 +95,6 @@ from heptox.pattern.value_meaning import (
     needed_leaves as needed_leaves,
 )
 from heptox.pattern.value_printing import expression_in_xquery as expression_in_xquery
-from heptox.pattern.value_types import Type as Type
+from heptox.pattern.value_types import Type as Type, ValueFunction as ValueFunction
 from heptox.pattern.value_typing import expression_faults as expression_faults, result_type as result_type
 from heptox.pattern.values import Numeric as Numeric, double as double, holds as holds, literal as literal
