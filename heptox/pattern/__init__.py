@@ -97,7 +97,6 @@ from heptox.pattern.value_expression import (
 from heptox.pattern.value_functions import (
     SIGNS as SIGNS,
     VALUE_FUNCTIONS as VALUE_FUNCTIONS,
-    ValueFunction as ValueFunction,
     form_of as form_of,
 )
 from heptox.pattern.value_meaning import (
@@ -109,7 +108,7 @@ from heptox.pattern.value_meaning import (
     needed_leaves as needed_leaves,
 )
 from heptox.pattern.value_printing import expression_in_xquery as expression_in_xquery
-from heptox.pattern.value_types import CASTS as CASTS, Type as Type
+from heptox.pattern.value_types import CASTS as CASTS, Type as Type, ValueFunction as ValueFunction
 from heptox.pattern.value_typing import (
     argument_types as argument_types,
     expression_faults as expression_faults,
