@@ -121,7 +121,9 @@ class ConditionBuilder:
             literal = isinstance(other, NumberLiteral) and is_computed_with(other.lexical)
             if kind is not None and kind.is_numeric and not literal:
                 raise self.refusals.refused(
-                    tree, "a computed number that is compared with no decimal", "write string() around both"
+                    tree,
+                    "a computed number that is compared with no decimal",
+                    "compare it with a number, or string() of it with a text",
                 )
             if kind not in (None, Type.STRING) and not kind.is_numeric and kind != other_kind:
                 raise self.refusals.refused(

@@ -99,7 +99,7 @@ class FunctionBuilder:
     def switch(self, tree: Tree[Token], scope: Scope) -> Switch:
         """``switch`` from strings to strings."""
         cases: list[Case] = []
-        *before, last = [child for child in tree.children if isinstance(child, Tree)]
+        *before, _ = [child for child in tree.children if isinstance(child, Tree)]
         argument = self._argument(before[0], scope)
         if type_of(argument) not in (None, Type.STRING):
             raise self.refusals.refused(before[0], "switch over other than a text", "switch (string(value))")

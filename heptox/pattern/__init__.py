@@ -2,6 +2,15 @@
 8).
 """
 
+from heptox.pattern.absent_values import (
+    is_own as is_own,
+    may_be_absent as may_be_absent,
+    needed_terms as needed_terms,
+    or_empty as or_empty,
+    present_terms as present_terms,
+    with_leaves as with_leaves,
+    within_or_empty as within_or_empty,
+)
 from heptox.pattern.closure import Closure as Closure
 from heptox.pattern.constraints import Constraints as Constraints
 from heptox.pattern.containment import (
@@ -38,15 +47,6 @@ from heptox.pattern.model import (
     Term as Term,
     Text as Text,
     Variable as Variable,
-)
-from heptox.pattern.needed_leaves import (
-    is_own as is_own,
-    may_be_absent as may_be_absent,
-    needed_terms as needed_terms,
-    or_empty as or_empty,
-    present_terms as present_terms,
-    with_leaves as with_leaves,
-    within_or_empty as within_or_empty,
 )
 from heptox.pattern.normalise import normalise as normalise
 from heptox.pattern.operators import (
@@ -100,7 +100,6 @@ from heptox.pattern.value_expression import (
 from heptox.pattern.value_functions import (
     SIGNS as SIGNS,
     VALUE_FUNCTIONS as VALUE_FUNCTIONS,
-    ValueFunction as ValueFunction,
     form_of as form_of,
 )
 from heptox.pattern.value_meaning import (
@@ -112,7 +111,7 @@ from heptox.pattern.value_meaning import (
     needed_leaves as needed_leaves,
 )
 from heptox.pattern.value_printing import expression_in_xquery as expression_in_xquery
-from heptox.pattern.value_types import CASTS as CASTS, Type as Type
+from heptox.pattern.value_types import CASTS as CASTS, Type as Type, ValueFunction as ValueFunction
 from heptox.pattern.value_typing import (
     argument_types as argument_types,
     expression_faults as expression_faults,

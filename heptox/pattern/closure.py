@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from heptox.checks import Check, no_check
 from heptox.pattern.absent_nodes import AbsentNodes
+from heptox.pattern.absent_values import needed_terms
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.equalities import Equalities, representative, unite
 from heptox.pattern.model import (
@@ -23,7 +24,6 @@ from heptox.pattern.model import (
     Term,
     Text,
 )
-from heptox.pattern.needed_leaves import needed_terms
 from heptox.pattern.operators import Operator
 from heptox.pattern.orderings import Orderings
 from heptox.pattern.rewrite import atom_terms, template_terms

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+from heptox.pattern.absent_values import is_own
 from heptox.pattern.model import NODE, TAG
-from heptox.pattern.needed_leaves import is_own
 from heptox.pattern.value_expression import value_expression
 from heptox.pattern.value_meaning import is_total
 from heptox.schema import TEXT, Path, SchemaTree

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from heptox.checks import Check, no_check
+from heptox.pattern.absent_values import needed_terms, with_leaves
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
 from heptox.pattern.model import (
@@ -22,7 +23,6 @@ from heptox.pattern.model import (
     Term,
     Text,
 )
-from heptox.pattern.needed_leaves import needed_terms, with_leaves
 from heptox.pattern.rewrite import Content, map_atom, map_template, merge
 from heptox.pattern.value_expression import is_constant, leaf_paths, value_expression
 from heptox.schema import Path

@@ -8,8 +8,7 @@ from functools import reduce
 from typing import Generic, TypeVar
 
 from heptox.pattern.value_expression import Call, Constant, Leaf, Lookup, StringJoin, ValueExpression
-from heptox.pattern.value_functions import ValueFunction
-from heptox.pattern.value_types import CASTS, Type, Value
+from heptox.pattern.value_types import CASTS, Type, Value, ValueFunction
 from heptox.pattern.value_typing import argument_types, form_of_call, result_type
 from heptox.schema import Path
 

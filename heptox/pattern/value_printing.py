@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from heptox.pattern.value_expression import Call, Constant, Leaf, Lookup, StringJoin, ValueExpression
-from heptox.pattern.value_functions import SIGNS, ValueFunction
+from heptox.pattern.value_functions import SIGNS
 from heptox.pattern.value_meaning import implied_leaves, is_total, known_form
-from heptox.pattern.value_types import CASTS, Type
+from heptox.pattern.value_types import CASTS, Type, ValueFunction
 from heptox.pattern.value_typing import argument_types, is_cast, result_type
 from heptox.schema import Path
 
@@ -105,7 +105,7 @@ class _Printer:
             name = CASTS[wanted].name
             return f"{name}({_primary(argument, text)}[. castable as {name}])"
         is_sign = isinstance(argument, Call) and argument.function in SIGNS
-        return text if not form.is_infix or (wanted is Type.BOOLEAN and is_sign) else _primary(argument, text)
+        return text if not form.has_operands or (wanted is Type.BOOLEAN and is_sign) else _primary(argument, text)
 
     def _guards(self, call: Call, form: ValueFunction) -> list[str]:
         """What has to hold for all arguments of a call to have a value, where XPath does not see to it."""

@@ -8,9 +8,9 @@ the one form that XPath gives it; a year has four digits.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from enum import Enum
 from typing import Final, TypeAlias
 
@@ -24,7 +24,7 @@ LIMIT: Final = Decimal(10) ** DIGITS
 
 
 class Type(Enum):
-    """What a function takes or gives; the last four are constants, as they stand in the expression."""
+    """What a function takes or gives; the last ones are constants."""
 
     STRING = "string"
     DECIMAL = "decimal"
@@ -39,10 +39,11 @@ class Type(Enum):
     REPLACEMENT = "replacement"
     PICTURE = "picture"
     DIGITS = "number of digits"
+    DIVISOR = "number"
 
     @property
     def is_constant(self) -> bool:
-        return self in (Type.PATTERN, Type.REPLACEMENT, Type.PICTURE, Type.DIGITS)
+        return self in (Type.PATTERN, Type.REPLACEMENT, Type.PICTURE, Type.DIGITS, Type.DIVISOR)
 
     @property
     def is_numeric(self) -> bool:
@@ -129,13 +130,89 @@ def _number(value: Value) -> str:
     return canonical(value) if isinstance(value, Decimal) else repr(value)
 
 
+def _unit(value: str) -> Decimal | None:
+    return Decimal(1).scaleb(-int(value)) if re.fullmatch("[0-9]|1[0-2]", value) else None
+
+
+def reciprocal(value: str) -> Decimal | None:
+    """What a decimal is multiplied with instead of being divided by a constant, where that is a decimal too.
+
+    >>> reciprocal("100"), reciprocal("-2.5"), reciprocal("3")
+    (Decimal('0.010000000000'), Decimal('-0.400000000000'), None)
+    """
+    divisor = _decimal(value)
+    if not divisor:
+        return None
+    inverse = bounded(_WIDE.divide(Decimal(1), divisor))
+    return inverse if inverse and _WIDE.multiply(inverse, divisor) == 1 else None
+
+
+_WIDE: Final = Context(prec=60)
+_decimal: Final = _reading(_DECIMAL)
+
 CASTS: Final[Mapping[Type, Cast]] = {
-    Type.DECIMAL: Cast(
-        "xs:decimal", _SQL_DECIMAL, _reading(_DECIMAL), _as_number(_DECIMAL, _SQL_DECIMAL), _number, _AS_STRING
-    ),
+    Type.DECIMAL: Cast("xs:decimal", _SQL_DECIMAL, _decimal, _as_number(_DECIMAL, _SQL_DECIMAL), _number, _AS_STRING),
     Type.INTEGER: Cast(
         "xs:integer", _SQL_DECIMAL, _reading(_INTEGER), _as_number(_INTEGER, _SQL_DECIMAL), _number, _AS_STRING
     ),
     Type.DOUBLE: Cast("xs:double", "DOUBLE", double, _as_number(_DOUBLE, "DOUBLE"), _number, "CAST({0} AS STRING)"),
+    Type.DIGITS: Cast("xs:integer", _SQL_DECIMAL, _unit, "", _number, ""),
+    Type.DIVISOR: Cast("xs:decimal", _SQL_DECIMAL, reciprocal, "", _number, ""),
 }
-"""The types that strings are cast to, besides those that stay strings."""
+"""The types that strings are cast to; constants of the last two are the units, and the factors, that they stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueFunction:
+    """One form of a function: a name may have several, by the number of arguments or their types.
+
+    ``meaning`` takes and gives values of the types of the signature. ``sql`` has ``{0}``, ``{1}`` for arguments, and
+    is ``NULL`` where the meaning has no value, and where an argument is absent; ``spark`` is what Spark has instead.
+    ``xquery`` is how the call is written where that is not ``name(arguments)``.
+
+    * ``repeats``: the last two parameters stand for two or more arguments, from the left.
+    * ``is_strict``: absent, or false, where an argument is absent; the others get ``None`` for it.
+    * ``is_total``: it has a value for all arguments that there are.
+    * ``propagates``: in XPath too it is empty, or false, for an empty argument.
+    * ``takes_any``: in XPath its arguments may be of any type where it takes strings.
+    """
+
+    name: str
+    parameters: tuple[Type, ...]
+    result: Type
+    meaning: Callable[..., Value | None]
+    sql: str
+    summary: str
+    xquery: str | None = None
+    repeats: bool = False
+    is_strict: bool = True
+    is_total: bool = True
+    propagates: bool = False
+    takes_any: bool = False
+    spark: str | None = None
+
+    @property
+    def is_infix(self) -> bool:
+        """Whether it is written between its arguments."""
+        return self.xquery is not None and self.xquery.startswith("{0} ")
+
+    @property
+    def has_operands(self) -> bool:
+        """Whether an operator stands between its arguments, in whatever it is written as."""
+        return self.xquery is not None and "{0} " in self.xquery
+
+    def shown(self, arguments: Sequence[str]) -> str:
+        """The call as XPath writes it, of arguments as they are written."""
+        if self.xquery is None or self.xquery == "{0}":
+            return f"{self.name}({', '.join(arguments)})"
+        if self.repeats:
+            return f" {self.name} ".join(arguments)
+        return re.sub(r"\{(\d)\}", lambda found: arguments[int(found[1])], self.xquery)
+
+    def parameter(self, place: int) -> Type:
+        """The type of an argument, by its place."""
+        return self.parameters[min(place, len(self.parameters) - 1)]
+
+    def takes(self, number: int) -> bool:
+        """Whether it can have so many arguments."""
+        return number == len(self.parameters) or (self.repeats and number > len(self.parameters))

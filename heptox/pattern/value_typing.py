@@ -8,8 +8,8 @@ from typing import Final
 
 from heptox.errors import Fault, near_names
 from heptox.pattern.value_expression import Call, Constant, Lookup, ValueExpression, parts
-from heptox.pattern.value_functions import SIGNS, VALUE_FUNCTIONS, ValueFunction, fits, form_of
-from heptox.pattern.value_types import CASTS, Type
+from heptox.pattern.value_functions import SIGNS, VALUE_FUNCTIONS, fits, form_of
+from heptox.pattern.value_types import CASTS, Type, ValueFunction, reciprocal
 
 
 @lru_cache(maxsize=4096)
@@ -31,6 +31,9 @@ def result_type(expression: ValueExpression) -> Type:
 @lru_cache(maxsize=4096)
 def form_of_call(call: Call) -> ValueFunction | None:
     """The form of the function that is called; ``None`` where the table has none."""
+    match call:
+        case Call("div", (dividend, Constant(divisor))) if reciprocal(divisor) is not None:
+            return form_of(call.function, (result_type(dividend), Type.DIVISOR))
     return form_of(call.function, tuple(map(result_type, call.arguments)))
 
 

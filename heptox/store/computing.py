@@ -49,8 +49,8 @@ class _Numbered(FunctionTerms):
         self.parts.append(part)
         return "", (str(len(self.parts) - 1),)
 
-    def conditional(self, given: syntax.Conditional, known: frozenset[Term]) -> FoundTerm | None:
+    def conditional(self, given: syntax.Conditional, _known: frozenset[Term]) -> FoundTerm | None:
         return FoundTerm(Leaf(self._numbered(given, False, False)[1]), "")
 
-    def looked_up(self, switch: syntax.Switch, known: frozenset[Term]) -> FoundTerm | None:
+    def looked_up(self, switch: syntax.Switch, _known: frozenset[Term]) -> FoundTerm | None:
         return FoundTerm(Leaf(self._numbered(switch, False, False)[1]), "")

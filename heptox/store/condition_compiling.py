@@ -57,7 +57,7 @@ class ConditionCompiler:
             case syntax.Comparison(operator, left, right):
                 return self._comparison(operator, left, right, join, context)
             case syntax.FunctionCall():
-                after, holds = self._applied(condition, computation(condition), join.inside(), context)
+                after, holds = self._applied(computation(condition), join.inside(), context)
                 return self._some_match([after.having(holds)])
             case syntax.DeepEqual(syntax.PathExpression()):
                 raise NotCompiledError("deep-equal() compares subtrees")
@@ -116,7 +116,7 @@ class ConditionCompiler:
         if made.expression is None or isinstance(made.expression, str):
             raise NotCompiledError("a constant is compared with a number")
         compared = Call(operator, (made.expression, Call("xs:decimal", (Constant(number.lexical),))))
-        after, holds = self._applied(call, replace(made, expression=compared), join.inside(), context)
+        after, holds = self._applied(replace(made, expression=compared), join.inside(), context)
         return self._some_match([after.having(holds)])
 
     def computed(self, value: syntax.Argument, join: Join, context: NodeSet | None) -> tuple[Join, sql.Expression]:
@@ -125,9 +125,9 @@ class ConditionCompiler:
             case syntax.FunctionCall():
                 made = computation(value)
                 if made.type is Type.BOOLEAN:
-                    join, holds = self._applied(value, made, join, context)
+                    join, holds = self._applied(made, join, context)
                     return join, sql.Case(holds, sql.String("true"), sql.String("false"))
-                return self._applied(value, made, join, context)
+                return self._applied(made, join, context)
             case syntax.Conditional(condition, then, otherwise):
                 holds = self.condition(condition, self.rows.grounded(join), context)
                 join, first = self.computed(_argument(then), join, context)
@@ -146,9 +146,7 @@ class ConditionCompiler:
             case _:
                 return self._value_or_null(value, join, context)
 
-    def _applied(
-        self, call: syntax.FunctionCall, made: Computation, join: Join, context: NodeSet | None
-    ) -> tuple[Join, Any]:
+    def _applied(self, made: Computation, join: Join, context: NodeSet | None) -> tuple[Join, Any]:
         """A function over the values of its parts: a string, or null; or a condition."""
 
         def leaf(path: Path) -> sql.Expression:

@@ -166,7 +166,7 @@ class _Evaluation(Construction[Bindings]):
                 yield from () if chosen is None else self.items(chosen, environment)
             case syntax.FunctionCall():
                 kind = self._computation(expression).type
-                yield from (computed(value, kind, expression) for value in self._values(expression, environment))
+                yield from (computed(value, kind) for value in self._values(expression, environment))
             case syntax.Switch():
                 chosen = self._chosen(expression, environment, None)
                 yield from () if chosen is None else self.items(chosen, environment)

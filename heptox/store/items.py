@@ -178,7 +178,7 @@ class Construction(ABC, Generic[Environment]):
             return None if empty else joined.getvalue()
 
 
-def computed(value: str, kind: Type, of: syntax.FunctionCall) -> Item:
+def computed(value: str, kind: Type) -> Item:
     """The item that a function gives."""
     if kind is Type.STRING:
         return value

@@ -1,0 +1,149 @@
+"""Functions of strings that give strings, or count characters."""
+
+from __future__ import annotations
+
+import operator
+import re
+from decimal import Decimal
+from typing import Final
+
+from heptox.pattern.value_types import Type, ValueFunction
+
+_STRING: Final = Type.STRING
+_INTEGER: Final = Type.INTEGER
+_WHITE_SPACE: Final = " \t\n\r"
+
+
+def _normalized(value: str) -> str:
+    return re.sub(f"[{_WHITE_SPACE}]+", " ", value).strip(" ")
+
+
+def _translated(value: str, of: str, to: str) -> str:
+    images: dict[int, str] = {}
+    for place, character in enumerate(of):
+        images.setdefault(ord(character), to[place : place + 1])
+    return value.translate(images)
+
+
+def _substring(value: str, start: Decimal, length: Decimal | None = None) -> str:
+    first = int(start)
+    end = len(value) + 1 if length is None else first + int(length)
+    return value[max(first, 1) - 1 : max(end - 1, 0)]
+
+
+_FIRST: Final = "CASE WHEN {1} < 1 THEN 1 ELSE CAST({1} AS BIGINT) END"
+_COUNT: Final = "CASE WHEN {1} < 1 THEN {1} + {2} - 1 ELSE {2} END"
+_COUNTED: Final = f"CASE WHEN {_COUNT} < 0 THEN 0 ELSE CAST({_COUNT} AS BIGINT) END"
+# Not by greatest(), which passes by what is null.
+
+
+def _before(value: str, part: str) -> str:
+    return value[: max(value.find(part), 0)]
+
+
+def _after(value: str, part: str) -> str:
+    return value.partition(part)[2] if part else value
+
+
+_LONGER_IN_UPPER_CASE: Final = "".join(
+    character
+    for first, last in ((0xDF, 0x3B0), (0x587, 0x587), (0x1E96, 0x1FFC), (0xFB00, 0xFB17))
+    for character in map(chr, range(first, last + 1))
+    if len(character.upper()) > 1
+)
+"""The letters that become several letters, as ``ß`` does: DuckDB puts one letter for another."""
+_UPPER: Final = (
+    f"CASE WHEN regexp_matches({{0}}, '[{_LONGER_IN_UPPER_CASE}]')"
+    " THEN array_to_string(list_transform(string_split({0}, ''), lambda c: coalesce("
+    f"string_split('{' '.join(character.upper() for character in _LONGER_IN_UPPER_CASE)}', ' ')"
+    f"[instr('{_LONGER_IN_UPPER_CASE}', c)], upper(c))), '') ELSE upper({{0}}) END"
+)
+
+
+_SIGMA: Final = "\N{GREEK SMALL LETTER SIGMA}"
+
+
+def _lower(value: str) -> str:
+    """Each letter by itself, as XPath has it: a sigma at the end of a word is none of its own."""
+    return value.replace("Σ", _SIGMA).lower()
+
+
+STRINGS: Final = (
+    ValueFunction(
+        "concat",
+        (_STRING, _STRING),
+        _STRING,
+        operator.add,
+        "({0} || {1})",
+        "the strings one after the other; `||` means the same",
+        repeats=True,
+        takes_any=True,
+    ),
+    ValueFunction(
+        "normalize-space",
+        (_STRING,),
+        _STRING,
+        _normalized,
+        f"trim(regexp_replace({{0}}, '[{_WHITE_SPACE}]+', ' ', 'g'))",
+        "white space becomes one space, and none at the ends",
+        spark=f"trim(regexp_replace({{0}}, '[{_WHITE_SPACE}]+', ' '))",
+    ),
+    ValueFunction(
+        "translate",
+        (_STRING, _STRING, _STRING),
+        _STRING,
+        _translated,
+        "translate({0}, {1}, {2})",
+        "each character of the second string replaced by the one at its place in the third, or left out",
+    ),
+    ValueFunction(
+        "substring",
+        (_STRING, _INTEGER),
+        _STRING,
+        _substring,
+        f"substr({{0}}, {_FIRST})",
+        "the characters from a place on, which count from 1",
+    ),
+    ValueFunction(
+        "substring",
+        (_STRING, _INTEGER, _INTEGER),
+        _STRING,
+        _substring,
+        f"substr({{0}}, {_FIRST}, {_COUNTED})",
+        "so many characters from a place on",
+    ),
+    ValueFunction(
+        "substring-before",
+        (_STRING, _STRING),
+        _STRING,
+        _before,
+        "CASE WHEN instr({0}, {1}) = 0 THEN '' ELSE substr({0}, 1, instr({0}, {1}) - 1) END",
+        "what stands before the first occurrence of the second string; empty where there is none",
+    ),
+    ValueFunction(
+        "substring-after",
+        (_STRING, _STRING),
+        _STRING,
+        _after,
+        "CASE WHEN instr({0}, {1}) = 0 THEN '' ELSE substr({0}, instr({0}, {1}) + length({1})) END",
+        "what stands after the first occurrence of the second string; empty where there is none",
+    ),
+    ValueFunction("upper-case", (_STRING,), _STRING, str.upper, _UPPER, "in upper case", spark="upper({0})"),
+    ValueFunction(
+        "lower-case",
+        (_STRING,),
+        _STRING,
+        _lower,
+        "lower(replace({0}, 'İ', 'i̇'))",
+        "in lower case",
+        spark=f"lower(replace({{0}}, 'Σ', '{_SIGMA}'))",
+    ),
+    ValueFunction(
+        "string-length",
+        (_STRING,),
+        _INTEGER,
+        lambda value: Decimal(len(value)),
+        "CAST(length({0}) AS DECIMAL(24, 12))",
+        "how many characters it has",
+    ),
+)
