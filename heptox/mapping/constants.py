@@ -50,7 +50,8 @@ def constant_leaves(
             )
             continue
         leaf = leaf_at(target.tree, place)
-        if leaf in found:
+        tested = {test.path for test in split_selection(leaf.stop[-1])[1]} if leaf.stop else set()
+        if leaf in found or leaf.path in tested:
             message = f"{path_text(target.tree, path)} has a constant already"
             findings.add("HX4004", message, arrow, "keep one of the lines")
             continue
@@ -63,7 +64,7 @@ def constant_leaves(
 
 def _is_condition(leaf: Leaf) -> bool:
     """Whether the constant can be a condition on the node that has the leaf."""
-    return bool(leaf.stop and leaf.path)
+    return bool(leaf.stop and leaf.path) and not leaf.stop[-1].startswith("[")
 
 
 def with_constants(

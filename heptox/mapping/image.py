@@ -12,7 +12,7 @@ from heptox.mapping.image_names import image_prefixes, with_value_prefixes
 from heptox.mapping.instance import Subtree, Value
 from heptox.mapping.model import Rule
 from heptox.pattern import TAG
-from heptox.schema import TEXT, Box, Path, SchemaTree, is_selection, split_selection
+from heptox.schema import TEXT, Box, Path, SchemaTree, is_selection, plain, split_selection
 from heptox.xml import (
     Document,
     XmlElement,
@@ -107,12 +107,12 @@ class _Writing:
         by_tag: dict[Box, dict[str, list[XmlElement]]] = {}
         declared = [child.name for child in self._tree.element(path).children]
         for name in declared:
-            box = self._boxed.get((*path, name))
+            box = self._boxed.get((*plain(path), name)) if self._boxed else None
             if box is None:
                 yield from self._child(node, (*path, name), (*below, name))
                 continue
             if box not in by_tag:
-                by_tag[box] = self._by_tag(node, box)
+                by_tag[box] = self._by_tag(node, (*path, box.step))
             elements = by_tag[box]
             yield from elements.pop(name, ())
             if not any(member in declared[declared.index(name) + 1 :] for member in box.members):
@@ -138,20 +138,20 @@ class _Writing:
             if len(element) or any(leaf[: len(below)] == below for leaf in node.values):
                 yield element
 
-    def _by_tag(self, node: ImageNode, box: Box) -> dict[str, list[XmlElement]]:
+    def _by_tag(self, node: ImageNode, box: Path) -> dict[str, list[XmlElement]]:
         """The elements in a box by their tags."""
         found: dict[str, list[XmlElement]] = {}
-        for each in node.below.get(box.path, {}).values():
+        for each in node.below.get(box, {}).values():
             tag = self._tag(box, each.values[(TAG,)])
             found.setdefault(tag, []).append(self._stop(tag, each))
         return found
 
-    def _tag(self, box: Box, value: Value) -> str:
+    def _tag(self, box: Path, value: Value) -> str:
         if not isinstance(value, str):
             raise TypeError("the tag of a box node is a string")
-        if (box.path, value) not in self._tags:
-            self._tags[box.path, value] = self._tree.tag_of_value(box.path, value)
-        return self._tags[box.path, value]
+        if (box, value) not in self._tags:
+            self._tags[box, value] = self._tree.tag_of_value(box, value)
+        return self._tags[box, value]
 
     def _stop(self, name: str, node: ImageNode) -> XmlElement:
         if isinstance(copied := node.values.get(()), Subtree):

@@ -16,7 +16,7 @@ from heptox.errors import Fault, SchemaError
 from heptox.schema.element_types import TEXT, types_of
 from heptox.schema.merging import by_name
 from heptox.schema.model import Attribute, Cardinality, Element, SchemaGraph
-from heptox.schema.selections import COMPUTED, Path as Path, is_selection, split_selection, written_step
+from heptox.schema.selections import COMPUTED, Path as Path, is_selection, plain, split_selection, written_step
 from heptox.xml import expanded_name, name_spellings, split_name, unescaped_name
 
 Axis: TypeAlias = Literal["child", "descendant", "attribute", "descendant-attribute"]
@@ -155,7 +155,7 @@ class SchemaTree:
 
     def box(self, path: Path) -> Box | None:
         """The box at ``path``, ``None`` where the node is no box."""
-        return self._boxes.get(path)
+        return self._boxes.get(plain(path)) if self._boxes else None
 
     def element(self, path: Path) -> Element:
         """The element type at ``path``; of a box, that of its first member (their content is the same)."""
@@ -166,11 +166,11 @@ class SchemaTree:
                     raise KeyError(path)
                 self._elements[path] = self.types_by_name.graph.elements[step.removeprefix(ANYWHERE)]
                 return self._elements[path]
-            box = self._boxes.get(path)
+            box = self.box(path)
             name = box.members[0] if box else split_selection(step)[0]
             tree = self._tree_of(parent)
             child = tree.types.children[self.element(parent).key].get(name)
-            if child is None or (box is None and (*parent, name) in self._boxed):
+            if child is None or (box is None and plain((*parent, name)) in self._boxed):
                 raise KeyError(path)
             self._elements[path] = tree.graph.elements[child.key]
         return self._elements[path]
@@ -201,11 +201,11 @@ class SchemaTree:
             return Cardinality.OPTIONAL
         if path[-1] == TEXT:
             element = self.element(path[:-1])
-            if not element.text or (element.text_only and path[:-1] not in self._boxes):
+            if not element.text or (element.text_only and self.box(path[:-1]) is None):
                 raise KeyError(path)
             return Cardinality.MANY if element.mixed else Cardinality.ONE
         self.element(path)
-        if path in self._boxes or path[-1].startswith(ANYWHERE) or is_selection(path[-1]):
+        if self.box(path) or path[-1].startswith(ANYWHERE) or is_selection(path[-1]):
             return Cardinality.MANY
         return self._tree_of(path[:-1]).types.children[self.element(path[:-1]).key][path[-1]].cardinality
 
@@ -224,7 +224,7 @@ class SchemaTree:
 
     def is_leaf(self, path: Path) -> bool:
         """Whether the node is an attribute, text, or an element that holds only text."""
-        return not self.is_element(path) or (path not in self._boxes and self.element(path).text_only)
+        return not self.is_element(path) or (self.box(path) is None and self.element(path).text_only)
 
     def whole_at(self, path: Path) -> Path | None:
         """The outermost whole at or above ``path``, ``None`` where there is none."""
@@ -278,11 +278,11 @@ class SchemaTree:
     def _unfolded(self, path: Path) -> tuple[Path, ...]:
         element = self.element(path)
         found: dict[Path, None] = {(*path, f"@{attribute.name}"): None for attribute in element.attributes}
-        if element.text and (not element.text_only or path in self._boxes):
+        if element.text and (not element.text_only or self.box(path)):
             found[(*path, TEXT)] = None
         for child in element.children:
-            box = self._boxed.get((*path, child.name))
-            found[box.path if box else (*path, child.name)] = None
+            box = self._boxed.get((*plain(path), child.name)) if self._boxed else None
+            found[(*path, box.step if box else child.name)] = None
         return tuple(found)
 
     def is_cyclic(self, path: Path) -> bool:
@@ -346,7 +346,7 @@ class SchemaTree:
 
         Raises :class:`SchemaError` (HX2011) when the schema declares every spelling of the value.
         """
-        found = self._boxes[box]
+        found = self._boxes[plain(box)]
         if value in found.values:
             return found.members[found.values.index(value)]
         for local in name_spellings(value):
@@ -357,7 +357,7 @@ class SchemaTree:
 
     def value_of_tag(self, box: Path, tag: str) -> str | None:
         """The value behind a tag in the box at ``box``; ``None`` for a tag that no value becomes."""
-        found = self._boxes[box]
+        found = self._boxes[plain(box)]
         namespace, local = split_name(tag)
         value = unescaped_name(local)
         if tag in found.members:

@@ -252,14 +252,29 @@ def written_arrows(random: Random, arrows: str, source: Naming, target: Naming) 
                     tables[side] = tables[side].with_more({prefix: uri})
                     lines.append(str(NamespaceDeclaration(side, prefix, uri)))  # type: ignore[arg-type]
 
+    def step(written: str, side: str) -> str:
+        name, tests = split_selection(written)
+        if tests:
+            named = (replace(test, path=tuple(step(one, side) for one in test.path)) for test in tests)
+            return selection_step(step(name, side), tuple(named))
+        return written if written == "." else tables[side].step(namings[side].step(written))
+
     def path(written: SchemaPath, side: str) -> SchemaPath:
-        return SchemaPath(tuple(map(tables[side].step, map(namings[side].step, written.steps))))
+        return SchemaPath(tuple(step(one, side) for one in written.steps))
+
+    def end(written: SchemaPath | ComputedValue, side: str) -> SchemaPath | ComputedValue:
+        if isinstance(written, SchemaPath):
+            return path(written, side)
+
+        def image(leaf: Leaf | StringJoin) -> ValueExpression:
+            return replace(leaf, path=tuple(step(one, side) for one in leaf.path))
+
+        return ComputedValue(substituted(written.expression, image))
 
     def statement(one: Statement) -> Statement:
         match one:
             case Arrow() | Entity():
-                assert isinstance(one.source, SchemaPath)
-                return replace(one, source=path(one.source, "source"), target=path(one.target, "target"))
+                return replace(one, source=end(one.source, "source"), target=path(one.target, "target"))
             case BoxDeclaration():
                 names = (tables[one.side].step(namings[one.side].step(member.text)) for member in one.members)
                 return replace(one, parent=path(one.parent, one.side), members=tuple(map(Name, names)))
