@@ -14,11 +14,20 @@ from typing import Any, Final
 
 from heptox.errors import MappingError
 from heptox.grammar import parse_arrow_lines, parse_query, print_query, written_query
-from heptox.grammar.arrows import Arrow, BoxDeclaration, Entity, Name, NamespaceDeclaration, Statement
+from heptox.grammar.arrows import (
+    Arrow,
+    BoxDeclaration,
+    ComputedValue,
+    Entity,
+    Name,
+    NamespaceDeclaration,
+    Statement,
+)
 from heptox.grammar.line_files import SchemaPath
 from heptox.mapping import examine_arrows, print_rules
 from heptox.mapping.loading import read_mapping_rules
-from heptox.schema import TEXT, SchemaGraph, SchemaTree, renamed
+from heptox.pattern import Leaf, StringJoin, ValueExpression, substituted
+from heptox.schema import TEXT, SchemaGraph, SchemaTree, renamed, selection_step, split_selection
 from heptox.translate import Direction
 from heptox.xml import (
     XML_NAMESPACE,
