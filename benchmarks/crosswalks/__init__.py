@@ -1,0 +1,1 @@
+"""How much of what others make of real documents our mappings make of them too."""
