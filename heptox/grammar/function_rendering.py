@@ -140,6 +140,8 @@ class FunctionRendering:
 
     def _branch(self, expression: ValueExpression, wanted: Type) -> syntax.Argument:
         guards, value = self.guards(expression), self._as(expression, wanted)
+        if isinstance(value, syntax.PathExpression):
+            value = syntax.Data(value)
         return syntax.Conditional(_all(guards), value) if guards else value
 
     def _call(self, call: Call, function: str, arguments: tuple[ValueExpression, ...]) -> syntax.FunctionCall:

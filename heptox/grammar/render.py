@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from heptox.errors import Fault, GrammarError
@@ -244,7 +245,8 @@ class _Rendering:
             plain = {
                 one for each in self.member.atoms if isinstance(each, Comparison | Presence) for one in atom_terms(each)
             }
-            return computed_condition(atom, lambda one: self._functions(one, plain, context), self._operand)
+            of = partial(self._functions, there=plain, context=context)
+            return computed_condition(atom, of, partial(self._operand, context=context))
         path = self._paths.path(term.variable)
         below = FunctionRendering(
             lambda leaf: syntax.PathExpression(".", tuple(steps_of(leaf))),
