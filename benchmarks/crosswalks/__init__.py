@@ -1,1 +1,1 @@
-"""How much of what others make of real documents our mappings make of them too."""
+"""Measurements of mappings against official crosswalks: what both make of the same documents, term by term."""

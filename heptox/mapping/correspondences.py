@@ -179,8 +179,9 @@ def _leaf(side: DeclaredSide, written: SchemaPath, findings: Findings) -> _End |
     path, members = found
     if side.tree.box(path) or side.tree.is_leaf(path):
         return _end(side, *found)
-    if not side.tree.element(path).children and (*path, TEXT) in side.tree:
-        return _end(side, (*path, TEXT), members)  # it has attributes beside its value
+    text = (*path, TEXT)
+    if not side.tree.element(path).children and text in side.tree and not side.tree.edge(text).repeats:
+        return _end(side, text, members)  # it has attributes beside its value
     findings.add("HX4009", f"{path_text(side.tree, path)} is no leaf", written, _leaf_hint(side.tree, path))
     return None
 
