@@ -72,4 +72,17 @@ from heptox.pattern.tree_pattern import (
     printed_constant as printed_constant,
     printed_test as printed_test,
 )
+from heptox.pattern.value_expression import (
+    Call as Call,
+    Constant as Constant,
+    Leaf as Leaf,
+    Lookup as Lookup,
+    StringJoin as StringJoin,
+    ValueExpression as ValueExpression,
+    computed_step as computed_step,
+    constant_step as constant_step,
+    leaf_paths as leaf_paths,
+    substituted as substituted,
+    value_expression as value_expression,
+)
 from heptox.pattern.values import Numeric as Numeric, double as double, holds as holds, literal as literal

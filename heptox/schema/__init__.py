@@ -77,6 +77,12 @@ from heptox.schema.references import (
 from heptox.schema.renaming import (
     renamed as renamed,
 )
+from heptox.schema.selections import (
+    SelectionTest as SelectionTest,
+    plain as plain,
+    selection_step as selection_step,
+    split_selection as split_selection,
+)
 from heptox.schema.steps import (
     axis_matches as axis_matches,
 )

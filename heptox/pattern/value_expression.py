@@ -1,0 +1,153 @@
+"""Function terms: values that are computed from the leaves of one node (``semantics.md`` sections 2 and 8).
+
+A function term is the term of a **computed leaf**: a step that is written below a node like that of an attribute, and
+holds the expression in one form. So what knows terms knows function terms: two of them are equal when their expressions
+are, and others may be anything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+from heptox.schema import Path
+
+_MARK: Final = "="
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The value of the single-valued leaf at ``path`` below the node; the empty path is the node's own text."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A string, or a number as it is written."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class StringJoin:
+    """The values at ``path`` below the node, which may repeat and whose steps may be selections, in document order,
+    with ``separator`` between them; absent where there are none.
+    """
+
+    path: Path
+    separator: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the table, applied."""
+
+    function: str
+    arguments: tuple[ValueExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The value that a table of codes has for the argument; ``other`` for one that it does not have, else absent."""
+
+    argument: ValueExpression
+    codes: tuple[tuple[str, str], ...]
+    other: ValueExpression | None = None
+
+
+ValueExpression: TypeAlias = Leaf | Constant | StringJoin | Call | Lookup
+
+
+def computed_step(expression: ValueExpression) -> str:
+    """The step of a computed leaf.
+
+    >>> computed_step(Call("upper-case", (Leaf(("name",)),)))
+    '=["call","upper-case",[["leaf",["name"]]]]'
+    """
+    return _MARK + json.dumps(_written(expression), ensure_ascii=False, separators=(",", ":"))
+
+
+def value_expression(path: Path) -> ValueExpression | None:
+    """The expression of a computed leaf, by the path that ends in it; ``None`` for any other leaf.
+
+    >>> value_expression(("item", computed_step(Constant("text"))))
+    Constant(value='text')
+    """
+    return _read(path[-1]) if path and path[-1].startswith(_MARK) else None
+
+
+def constant_step(value: str) -> str:
+    """The step of the computed leaf that always has one value."""
+    return computed_step(Constant(value))
+
+
+def parts(expression: ValueExpression) -> Iterator[ValueExpression]:
+    """The expression, and all that it is made of."""
+    yield expression
+    match expression:
+        case Call():
+            below = expression.arguments
+        case Lookup(argument, _, other):
+            below = (argument,) if other is None else (argument, other)
+        case _:
+            below = ()
+    for part in below:
+        yield from parts(part)
+
+
+def leaf_paths(expression: ValueExpression) -> tuple[Path, ...]:
+    """The paths of the leaves that an expression speaks of, each once; those that repeat too."""
+    return tuple(dict.fromkeys(part.path for part in parts(expression) if isinstance(part, Leaf | StringJoin)))
+
+
+def substituted(expression: ValueExpression, image: Callable[[Leaf | StringJoin], ValueExpression]) -> ValueExpression:
+    """The expression with what it says of leaves replaced."""
+    match expression:
+        case Leaf() | StringJoin():
+            return image(expression)
+        case Call(function, arguments):
+            return Call(function, tuple(substituted(argument, image) for argument in arguments))
+        case Lookup(argument, codes, other):
+            fallback = None if other is None else substituted(other, image)
+            return Lookup(substituted(argument, image), codes, fallback)
+        case Constant():
+            return expression
+
+
+def _written(expression: ValueExpression) -> list[Any]:
+    match expression:
+        case Leaf(path):
+            return ["leaf", path]
+        case Constant(value):
+            return ["constant", value]
+        case StringJoin(path, separator):
+            return ["string-join", path, separator]
+        case Call(function, arguments):
+            return ["call", function, [_written(argument) for argument in arguments]]
+        case Lookup(argument, codes, other):
+            return ["lookup", _written(argument), codes, other and _written(other)]
+
+
+@lru_cache(maxsize=4096)
+def _read(step: str) -> ValueExpression:
+    return _expression(json.loads(step.removeprefix(_MARK)))
+
+
+def _expression(written: list[Any]) -> ValueExpression:
+    match written:
+        case ["leaf", path]:
+            return Leaf(tuple(path))
+        case ["constant", value]:
+            return Constant(value)
+        case ["string-join", path, separator]:
+            return StringJoin(tuple(path), separator)
+        case ["call", function, arguments]:
+            return Call(function, tuple(map(_expression, arguments)))
+        case ["lookup", argument, codes, other]:
+            pairs = tuple((code, value) for code, value in codes)
+            return Lookup(_expression(argument), pairs, other and _expression(other))
+    raise ValueError("no function term")
