@@ -264,6 +264,7 @@ CODES: Final[dict[str, str]] = {
     "HX5016": "more asked of an invented identifier than whether it is the same",
     "HX5013": "no random document of a schema can be made",
     "HX5014": "document brings several values for a leaf that is there once",
+    "HX5017": "computed value that is not translated",
     # 6: store
     "HX6003": "values of a comparison or an order have no common type",
     "HX6004": "several values where one is needed",

@@ -6,6 +6,7 @@ is refused when it is read.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from heptox.grammar.query import (
@@ -40,14 +41,23 @@ def type_of(value: Operand | Expression) -> Type | None:
         case FunctionCall(function, arguments):
             form = form_in_query(function, tuple(map(type_of, arguments)), arguments)
             return None if form is None else form.result
-        case Conditional(_, inner):
-            return type_of(inner)
+        case Conditional(_, inner, otherwise):
+            types = {type_of(inner)} if otherwise is None else {type_of(inner), type_of(otherwise)}
+            return next(iter(types)) if len(types) == 1 else common_type(types)
         case NumberLiteral(lexical):
             return Type.DOUBLE if "e" in lexical.lower() else Type.DECIMAL if "." in lexical else Type.INTEGER
         case NumberValue():
             return Type.DOUBLE
         case _:
             return None
+
+
+def common_type(types: Collection[Type | None]) -> Type | None:
+    """The type of what has one of several types; ``ANY`` where they are not used alike."""
+    numbers = {Type.DECIMAL, Type.INTEGER}
+    if {*types} <= numbers:
+        return Type.DECIMAL
+    return Type.STRING if {*types} <= {None, Type.STRING} else Type.ANY
 
 
 def is_computed_with(number: str) -> bool:

@@ -82,8 +82,7 @@ class FunctionRendering:
 
     def guarded(self, expression: ValueExpression) -> syntax.Argument:
         """An expression, with a condition around it where leaves may be absent."""
-        guards, value = self.guards(expression), self.value(expression)
-        return syntax.Conditional(_all(guards), value) if guards else value
+        return self._branch(expression, result_type(expression))
 
     def string(self, expression: ValueExpression) -> syntax.Argument:
         """An expression as a string, with a condition around it where leaves may be absent."""
@@ -95,7 +94,7 @@ class FunctionRendering:
         inner = expression
         while isinstance(inner, Call) and inner.function == "if" and len(inner.arguments) == 2:
             inner = inner.arguments[1]
-        conditions, made = self.presence(expression), make(self.value(inner))
+        conditions, made = self.presence(expression), make(_atomised(self.value(inner)))
         return syntax.Conditional(_all(conditions), made) if conditions else made
 
     def as_string(self, expression: ValueExpression) -> syntax.Argument:
@@ -108,7 +107,9 @@ class FunctionRendering:
         if isinstance(inner, StringJoin):
             return self.value(inner)
         if inner is not None:
-            return syntax.FunctionCall("string", (self.guarded(inner),))
+            return syntax.FunctionCall(
+                "string", (self.value(inner) if not self.guards(inner) else self.guarded(inner),)
+            )
         match expression:
             case Leaf(path):
                 return self.path(path)
@@ -121,6 +122,8 @@ class FunctionRendering:
                 if not cases:
                     raise _unsaid(expression)
                 otherwise = None if other is None else self.guarded(other)
+                if all(case.code for case in cases):
+                    argument = within_or_empty(argument) or argument
                 return syntax.Switch(self._as(argument, Type.STRING), cases, otherwise)
             case Call("if", (condition, value, *others)):
                 there = implied_leaves(condition)
@@ -139,7 +142,7 @@ class FunctionRendering:
                 return self._call(expression, function, arguments)
 
     def _branch(self, expression: ValueExpression, wanted: Type) -> syntax.Argument:
-        guards, value = self.guards(expression), self._as(expression, wanted)
+        guards, value = self.guards(expression), _atomised(self._as(expression, wanted))
         return syntax.Conditional(_all(guards), value) if guards else value
 
     def _call(self, call: Call, function: str, arguments: tuple[ValueExpression, ...]) -> syntax.FunctionCall:
@@ -149,7 +152,7 @@ class FunctionRendering:
         if form.takes_any or function in _CAST_NAMES:
             return syntax.FunctionCall(function, tuple(map(self._of_any_type, arguments)))
         wanted = argument_types(call, form)
-        return syntax.FunctionCall(function, tuple(map(self._as, arguments, wanted)))
+        return syntax.FunctionCall(function, tuple(map(self._argument, arguments, wanted)))
 
     def _of_any_type(self, expression: ValueExpression) -> syntax.Argument:
         inner = within_or_empty(expression)
@@ -159,7 +162,14 @@ class FunctionRendering:
         """A value for which XQuery takes the empty string where it is absent."""
         if isinstance(inner, StringJoin):
             return self.value(inner)
-        return self.guarded(inner) if result_type(inner) is Type.STRING else self.value(or_empty(inner))
+        if result_type(inner) is not Type.STRING:
+            return self.value(or_empty(inner))
+        return self.value(inner) if not self.guards(inner) else self.guarded(inner)
+
+    def _argument(self, expression: ValueExpression, wanted: Type) -> syntax.Argument:
+        """An expression as the argument of a function, which takes an absent string for the empty one."""
+        inner = within_or_empty(expression)
+        return self._as(expression, wanted) if inner is None or wanted is not Type.STRING else self._or_empty(inner)
 
     def _as(self, expression: ValueExpression, wanted: Type) -> syntax.Argument:
         """An expression as a value of a type."""
@@ -167,9 +177,6 @@ class FunctionRendering:
         if isinstance(expression, Constant):
             return _literal(expression, wanted)
         if wanted is Type.STRING:
-            inner = within_or_empty(expression)
-            if inner is not None:
-                return self._or_empty(inner)
             value = self.value(expression)
             return value if given is Type.STRING else syntax.FunctionCall("string", (value,))
         if wanted in CASTS and given is Type.STRING:
@@ -186,7 +193,7 @@ class FunctionRendering:
             case Call("exists", (Leaf(path) | StringJoin(path),)):
                 return syntax.Exists(self.path(path), spelled_out=False)
             case Call("exists", (inner,)):
-                return _all(self.presence(inner))
+                return _all(self.presence(inner)) if self.presence(inner) else _ALWAYS
             case Call("not", (Call("exists", (Leaf(path) | StringJoin(path),)),)):
                 return syntax.Empty(self.path(path))
             case Call("not", (inner,)):
@@ -198,7 +205,7 @@ class FunctionRendering:
                 return self._compared(expression, left, right)
             case Call(function, arguments) if (form := form_of_call(expression)) is not None:
                 wanted = argument_types(expression, form)
-                call = syntax.FunctionCall(function, tuple(map(self._as, arguments, wanted)))
+                call = syntax.FunctionCall(function, tuple(map(self._argument, arguments, wanted)))
                 return _all((*self.guards(expression), call))
         raise _unsaid(expression)
 
@@ -213,6 +220,8 @@ class FunctionRendering:
         return _all((*self.guards(left), *self.guards(right), comparison))
 
 
+_ALWAYS: Final = syntax.Comparison("=", syntax.StringLiteral(""), syntax.StringLiteral(""))
+"""What holds of everything."""
 _CAST_NAMES: Final = frozenset(cast.name for cast in CASTS.values())
 
 
@@ -221,6 +230,11 @@ def _is_number(expression: ValueExpression) -> bool:
         case Call("xs:decimal" | "xs:integer", (Constant(),)):
             return True
     return False
+
+
+def _atomised(value: syntax.Argument) -> syntax.Argument:
+    """A value where a path would stand for its node."""
+    return syntax.Data(value) if isinstance(value, syntax.PathExpression) else value
 
 
 def _literal(constant: Constant, wanted: Type) -> syntax.Argument:

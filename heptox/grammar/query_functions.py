@@ -92,9 +92,10 @@ class FunctionBuilder:
         for part, each in ((then, value), (other, otherwise)):
             if not isinstance(each, Argument):
                 raise self.refusals.refused(part, "if ... then ... else between other than values", _CASES)
-        if type_of(value) != type_of(otherwise):
+        conditional = Conditional(condition, value, otherwise, position=position)
+        if type_of(conditional) is Type.ANY:
             raise self.refusals.refused(tree, "if ... then ... else between values of several types", _SAME)
-        return Conditional(condition, value, otherwise, position=position)
+        return conditional
 
     def switch(self, tree: Tree[Token], scope: Scope) -> Switch:
         """``switch`` from strings to strings."""

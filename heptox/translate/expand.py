@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from heptox.errors import Fault
+from heptox.errors import Fault, TranslationError
 from heptox.grammar import lower
 from heptox.mapping import Mapping
-from heptox.pattern import Member, normalise
+from heptox.pattern import Member, atom_terms, expression_in_xquery, normalise, template_terms, value_expression
 from heptox.schema import ANYWHERE, Path, SchemaTree
 from heptox.translate.draft import Draft
 from heptox.translate.knowledge import image_constraints, is_large
@@ -24,7 +24,8 @@ def expand(draft: Draft) -> Draft:
     Steps that no schema path can stand for are losses, not raised: the query is empty there. So is what ``//name``
     might mean in a large schema where no rule makes anything: documents made by the rules have nothing there.
 
-    Raises :class:`heptox.errors.GrammarError` for queries outside the fragment.
+    Raises :class:`heptox.errors.GrammarError` for queries outside the fragment, and :class:`TranslationError` (HX5017)
+    for what computes.
     """
     constraints = image_constraints(draft.mapping)
     tree = constraints.tree
@@ -34,11 +35,22 @@ def expand(draft: Draft) -> Draft:
 
     def normal() -> Iterator[tuple[Member, tuple[Origin, ...]]]:
         for member in lowering.query.members:
+            _refuse_computed(member)
             if (found := normalise(member, constraints, draft.check)) is not None:
                 yield found, ()
 
     unmatched = map(_unmatched, (*lowering.unmatched, *lowering.open))
     return draft.become(normal(), (*unmatched, *_passed(tree, tree.passed)))
+
+
+def _refuse_computed(member: Member) -> None:
+    """Refuse (HX5017) a query that computes: its terms are leaves that rules make."""
+    terms = (*template_terms(member.template), *(term for atom in member.atoms for term in atom_terms(atom)))
+    for expression in (value_expression(term.path) for term in terms):
+        if expression is not None:
+            shown = expression_in_xquery(expression, lambda path: "/".join(path) or ".")
+            hint = "ask for the leaves, and compute with the answer"
+            raise TranslationError(Fault("HX5017", f"{shown} is computed, and is not translated yet", hint=hint))
 
 
 def _makes(mapping: Mapping) -> Callable[[Path], bool]:
