@@ -7,6 +7,7 @@ import re
 from decimal import Decimal
 from typing import Final
 
+from heptox.pattern.value_patterns import replaced
 from heptox.pattern.value_types import Type, ValueFunction
 
 _STRING: Final = Type.STRING
@@ -127,6 +128,15 @@ STRINGS: Final = (
         _after,
         "CASE WHEN instr({0}, {1}) = 0 THEN '' ELSE substr({0}, instr({0}, {1}) + length({1})) END",
         "what stands after the first occurrence of the second string; empty where there is none",
+    ),
+    ValueFunction(
+        "replace",
+        (_STRING, Type.PATTERN, Type.REPLACEMENT),
+        _STRING,
+        replaced,
+        "regexp_replace({0}, {1}, {2}, 'g')",
+        "all that the regular expression finds replaced, with `$1` for what its first group found",
+        spark="regexp_replace({0}, {1}, {2})",
     ),
     ValueFunction("upper-case", (_STRING,), _STRING, str.upper, _UPPER, "in upper case", spark="upper({0})"),
     ValueFunction(

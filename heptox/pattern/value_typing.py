@@ -9,6 +9,7 @@ from typing import Final
 from heptox.errors import Fault, near_names
 from heptox.pattern.value_expression import Call, Constant, Lookup, ValueExpression, parts
 from heptox.pattern.value_functions import SIGNS, VALUE_FUNCTIONS, fits, form_of
+from heptox.pattern.value_patterns import pattern_faults, replacement_faults
 from heptox.pattern.value_types import CASTS, Type, ValueFunction, reciprocal
 
 
@@ -90,6 +91,7 @@ def _call_faults(call: Call) -> Iterator[Fault]:
         return
     for number, (argument, wanted_type) in enumerate(zip(call.arguments, argument_types(call, form), strict=True), 1):
         yield from _argument_faults(call.function, number, argument, wanted_type)
+    yield from _pattern_faults(call)
     if call.function in SIGNS and Type.BOOLEAN in map(result_type, call.arguments):
         yield Fault("HX4073", f"a condition cannot be compared by {call.function}", hint="use and, or, not")
 
@@ -99,10 +101,25 @@ def _argument_faults(function: str, number: int, argument: ValueExpression, want
     if isinstance(argument, Constant) and wanted in CASTS:
         if CASTS[wanted].read(argument.value) is None:
             yield Fault("HX4073", f'{where}, "{argument.value}", is no {wanted.value}')
+    elif wanted.is_constant:
+        if not isinstance(argument, Constant):
+            yield Fault("HX4073", f"{where} is no constant", hint=f"a {wanted.value} is written in the expression")
     elif not _becomes(argument, wanted):
         yield Fault(
             "HX4073", f"{where} is a {result_type(argument).value}, not a {wanted.value}", hint=_HINTS.get(wanted)
         )
+
+
+def _pattern_faults(call: Call) -> Iterator[Fault]:
+    match call:
+        case Call("replace", (_, Constant(pattern), Constant(replacement))):
+            faults = replacement_faults(pattern, replacement)
+        case Call("matches", (_, Constant(pattern))):
+            faults = pattern_faults(pattern)
+        case _:
+            return
+    for fault in faults:
+        yield Fault("HX4074", f"{pattern} is no regular expression that all engines read alike: {fault}")
 
 
 _HINTS: Final = {

@@ -55,6 +55,38 @@ EXPRESSIONS: Final[tuple[ValueExpression, ...]] = (
     call("upper-case", call("concat", A, "ßﬁΐ")),
     call("lower-case", call("concat", A, "İΑΣ")),
     call("string-length", A),
+    *(
+        call("replace", A, pattern, replacement)
+        for pattern, replacement in (
+            ("[ab]+", "<$0>"),
+            ("a|ab|b", "\\$"),
+            ("(a)|(b)", "$2\\\\$1"),
+            ("(\\s|\\d)(.)", "$2$1x"),
+            ("^[^a-cA-C]", ""),
+            (".$", "!"),
+            ("(a+?)(b*)", "[$1,$2]"),
+            ("[\\-\\]\\[^&~|.-]{1,2}?", "$0$0"),
+            ("(?:a|b){2}(c)?", "$1-"),
+            ("(a|b)+", "<$1>"),
+            ("(?:(a)|b)?c|(\\()", "$1$2|"),
+        )
+    ),
+    *(
+        call("matches", A, pattern)
+        for pattern in (
+            "a",
+            "^a*$",
+            "^[^\\s]+$",
+            "\\d",
+            "^.{2,4}$",
+            "b$|^a",
+            "(ab|ba).?",
+            "^$",
+            "[$^.]",
+            "\\\\|\\(|\\{",
+            "[^\\d\\s]$",
+        )
+    ),
     call("contains", A, B),
     call("starts-with", A, B),
     call("ends-with", A, B),
