@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import nan
 from typing import Final
@@ -43,7 +44,6 @@ _CASTS: Final = (
     ),
 )
 
-_BINARY: Final = (Type.DECIMAL, Type.DECIMAL)
 _TYPE: Final = "DECIMAL(24, 12)"
 _EXACT: Final = Context(prec=100)
 _DOUBLED_UNIT: Final = "({1} + {1})"
@@ -106,41 +106,24 @@ def _quotients() -> tuple[str, str]:
 _QUOTIENTS: Final = _quotients()
 _TWICE: Final = "({0} + {0} + {1})"
 
+
+def _arithmetic(
+    name: str, meaning: Callable[..., Decimal | None], duckdb: str, summary: str, spark: str | None = None
+) -> Iterator[ValueFunction]:
+    """The forms of an operator that gives an integer for integers."""
+    for kind in (Type.INTEGER, Type.DECIMAL):
+        written = f"{{0}} {name} {{1}}"
+        yield ValueFunction(
+            name, (kind, kind), kind, meaning, duckdb, summary, written, is_total=False, propagates=True, spark=spark
+        )
+
+
 _ARITHMETIC: Final = (
-    ValueFunction(
-        "+",
-        _BINARY,
-        Type.DECIMAL,
-        lambda left, right: bounded(left + right),
-        f"TRY_CAST({{0}} + {{1}} AS {_TYPE})",
-        "the sum",
-        xquery="{0} + {1}",
-        is_total=False,
-        propagates=True,
+    *_arithmetic("+", lambda left, right: bounded(left + right), f"TRY_CAST({{0}} + {{1}} AS {_TYPE})", "the sum"),
+    *_arithmetic(
+        "-", lambda left, right: bounded(left - right), f"TRY_CAST({{0}} - {{1}} AS {_TYPE})", "the difference"
     ),
-    ValueFunction(
-        "-",
-        _BINARY,
-        Type.DECIMAL,
-        lambda left, right: bounded(left - right),
-        f"TRY_CAST({{0}} - {{1}} AS {_TYPE})",
-        "the difference",
-        xquery="{0} - {1}",
-        is_total=False,
-        propagates=True,
-    ),
-    ValueFunction(
-        "*",
-        _BINARY,
-        Type.DECIMAL,
-        _product,
-        _PRODUCTS[0],
-        "the product",
-        xquery="{0} * {1}",
-        is_total=False,
-        propagates=True,
-        spark=_PRODUCTS[1],
-    ),
+    *_arithmetic("*", _product, _PRODUCTS[0], "the product", _PRODUCTS[1]),
     ValueFunction(
         "div",
         (Type.DECIMAL, Type.DIVISOR),
@@ -155,7 +138,7 @@ _ARITHMETIC: Final = (
     ),
     ValueFunction(
         "div",
-        _BINARY,
+        (Type.DECIMAL, Type.DECIMAL),
         Type.DECIMAL,
         _quotient,
         _QUOTIENTS[0],

@@ -35,7 +35,14 @@ def form_of_call(call: Call) -> ValueFunction | None:
     match call:
         case Call("div", (dividend, Constant(divisor))) if reciprocal(divisor) is not None:
             return form_of(call.function, (result_type(dividend), Type.DIVISOR))
+        case Call("+" | "-" | "*", arguments):
+            return form_of(call.function, tuple(map(_operand_type, arguments)))
     return form_of(call.function, tuple(map(result_type, call.arguments)))
+
+
+def _operand_type(argument: ValueExpression) -> Type:
+    is_integer = isinstance(argument, Constant) and CASTS[Type.INTEGER].read(argument.value) is not None
+    return Type.INTEGER if is_integer else result_type(argument)
 
 
 def argument_types(call: Call, form: ValueFunction) -> tuple[Type, ...]:

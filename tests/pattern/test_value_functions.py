@@ -23,6 +23,12 @@ from heptox.pattern import (
     expression_faults,
     expression_in_sql,
     expression_in_xquery,
+    inverse,
+    is_one_to_one,
+    is_total,
+    leaf_paths,
+    needed_leaves,
+    preimage,
 )
 from heptox.store import sql
 from tests.support.budget import tries
@@ -207,6 +213,12 @@ def in_python(expression: ValueExpression) -> list[str | None]:
     return [evaluate_expression(expression, lambda path, row=row: row[path[-1]], lambda _: ()) for row in rows()]  # type: ignore[misc]
 
 
+def complete(expression: ValueExpression) -> list[str | None]:
+    """The values for the rows in which all leaves are."""
+    values = zip(rows(), in_python(expression), strict=True)
+    return [value for row, value in values if None not in row.values()]
+
+
 def by_saxon(expression: ValueExpression) -> list[str | None]:
     text = expression_in_xquery(expression, lambda path: f"$x/{path[-1]}")
     (answer,) = judged(
@@ -224,12 +236,70 @@ def by_duckdb(expression: ValueExpression) -> list[str | None]:
     return [value for (value,) in rows]
 
 
+INVERTED: Final[tuple[ValueExpression, ...]] = (
+    A,
+    call("concat", "a", A),
+    call("concat", A, " b"),
+    call("concat", "[", A, "]"),
+    call("translate", A, "abc", "cab"),
+    call("translate", call("concat", "ab", A, "!"), "ab", "ba"),
+    Lookup(A, (("a", "1"), ("b", "2"), ("", "3"))),
+    call("xs:decimal", N),
+    call("xs:integer", N),
+    call("+", N, "0.5"),
+    call("-", "7", N),
+    call("-", call("*", N, "100"), "3"),
+    call("*", "-0.3", N),
+    call("div", N, "8"),
+    call("concat", "CAD ", call("+", call("xs:integer", N), "1")),
+)
+
+
+@pytest.mark.parametrize(
+    "expression", INVERTED, ids=lambda each: expression_in_xquery(each, lambda path: path[-1])[:60]
+)
+def test_an_inverse_gives_the_leaf_back(expression: ValueExpression) -> None:
+    (path,) = leaf_paths(expression)
+    back = inverse(expression, path)
+    assert back is not None and expression_faults(back) == []
+    canonical = A if path == ("a",) else call("xs:integer" if "xs:integer" in str(expression) else "xs:decimal", N)
+    for row, value, leaf in zip(rows()[::8], in_python(expression)[::8], in_python(canonical)[::8], strict=True):
+        if value is not None:
+            assert evaluate_expression(back, lambda _, value=value: value, lambda _: ()) == leaf  # type: ignore[misc]
+            assert preimage(expression, path, value) == leaf
+    assert is_one_to_one(expression, path) is (path == ("a",))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        call("concat", A, B),
+        call("upper-case", A),
+        call("translate", A, ",", "."),
+        call("translate", A, "ab", "ba "),
+        call("*", N, "0"),
+        call("div", N, "3"),
+        call("+", N, N),
+        call("xs:integer", call("xs:decimal", N)),
+        Lookup(A, (("a", "1"), ("b", "1"))),
+        Lookup(A, (("a", "1"),), Constant("2")),
+        Constant("a"),
+    ],
+)
+def test_what_is_not_one_to_one_has_no_inverse(expression: ValueExpression) -> None:
+    assert inverse(expression, ("n",)) is None and inverse(expression, ("a",)) is None
+    assert not is_one_to_one(expression, ("a",))
+
+
 @pytest.mark.parametrize(
     "expression", EXPRESSIONS, ids=lambda each: expression_in_xquery(each, lambda path: path[-1])[:60]
 )
 def test_an_expression_means_the_same_in_all_engines(expression: ValueExpression) -> None:
     assert expression_faults(expression) == []
     expected = in_python(expression)
+    assert not is_total(expression, lambda _: True) or None not in complete(expression)
+    needed = {path[-1] for path in needed_leaves(expression)}
+    assert all(row[name] is not None for row, value in zip(rows(), expected, strict=True) if value for name in needed)
     for engine in (by_saxon, by_duckdb):
         found = engine(expression)
         assert [
