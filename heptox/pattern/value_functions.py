@@ -12,6 +12,7 @@ from typing import Final
 
 from heptox.pattern.operators import OPERATORS
 from heptox.pattern.value_conditions import CONDITIONS
+from heptox.pattern.value_dates import DATES
 from heptox.pattern.value_numbers import NUMBERS
 from heptox.pattern.value_strings import STRINGS
 from heptox.pattern.value_types import Type, ValueFunction
@@ -22,7 +23,7 @@ def _by_name(entries: tuple[ValueFunction, ...]) -> dict[str, tuple[ValueFunctio
     return {name: tuple(entry for entry in entries if entry.name == name) for name in names}
 
 
-VALUE_FUNCTIONS: Final[Mapping[str, tuple[ValueFunction, ...]]] = _by_name((*STRINGS, *NUMBERS, *CONDITIONS))
+VALUE_FUNCTIONS: Final[Mapping[str, tuple[ValueFunction, ...]]] = _by_name((*STRINGS, *NUMBERS, *DATES, *CONDITIONS))
 """The forms of all functions by their names in XPath."""
 
 SIGNS: Final = frozenset(name for name, each in OPERATORS.items() if not each.is_function)

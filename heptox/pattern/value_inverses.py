@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from itertools import accumulate
 from typing import Final
 
+from heptox.pattern.value_dates import padded_component
 from heptox.pattern.value_expression import Call, Constant, Leaf, Lookup, ValueExpression, leaf_paths
 from heptox.pattern.value_meaning import evaluate_expression, known_form
 from heptox.pattern.value_types import CASTS, Type, reciprocal
@@ -76,6 +79,11 @@ def _leaf(expression: ValueExpression, of: Path, value: ValueExpression) -> Valu
         case Call("xs:decimal" | "xs:integer" as name, (argument,)):
             is_cast = name == "xs:decimal" or known_form(expression).parameters == (Type.INTEGER,)
             return _leaf(argument, of, Call(name, (value,))) if is_cast else None
+        case Call("format-date", (argument, Constant(picture))):
+            found = _date(value, picture)
+            return None if found is None else _leaf(argument, of, found)
+        case Call("xs:date", (argument,)) if known_form(expression).parameters == (Type.DATE,):
+            return _leaf(argument, of, Call("xs:date", (value,)))
         case Call("translate", (argument, Constant(before), Constant(after))) if _is_permutation(before, after):
             return _leaf(argument, of, Call("translate", (value, Constant(after), Constant(before))))
         case Lookup(argument, codes, None) if len({found for _, found in codes}) == len(codes):
@@ -105,6 +113,21 @@ def _inside(arguments: tuple[ValueExpression, ...], of: Path, value: ValueExpres
     part = Call("substring", (value, start, count) if after else (value, start))
     condition = conditions[0] if len(conditions) == 1 else Call("and", tuple(conditions))
     return _leaf(arguments[places[0]], of, Call("if", (condition, part)))
+
+
+def _date(value: ValueExpression, picture: str) -> ValueExpression | None:
+    """The date that a picture shows whole, each part once and with all its digits."""
+    widths = {padded_component(part): width for part, width in (("Y", 4), ("M", 2), ("D", 2))}
+    shown = re.findall(r"\[[^]]*\]|[^\[]", picture)
+    if sorted(each for each in shown if len(each) > 1) != sorted(widths):
+        return None
+    ends = list(accumulate(widths.get(each, 1) for each in shown))
+    year, month, day = (
+        Call("substring", (value, Constant(str(ends[shown.index(each)] - width + 1)), Constant(str(width))))
+        for each, width in widths.items()
+    )
+    found = Call("xs:date", (Call("concat", (year, Constant("-"), month, Constant("-"), day)),))
+    return Call("if", (Call("=", (Call("format-date", (found, Constant(picture))), value)), found))
 
 
 def _divided(value: ValueExpression, factor: str) -> ValueExpression:

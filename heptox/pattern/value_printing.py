@@ -160,7 +160,7 @@ def _guarded(guards: list[str], text: str) -> str:
 
 
 def _constant(value: str, wanted: Type) -> str:
-    if wanted.is_numeric:
+    if wanted.is_numeric or wanted.is_constant:
         text = value.strip(" \t\n\r").removeprefix("+")
         return text if _NUMBER.fullmatch(text) else f"{CASTS[wanted].name}({quoted(text)})"
     return f"{CASTS[wanted].name}({quoted(value)})"

@@ -55,9 +55,9 @@ _LONGER_IN_UPPER_CASE: Final = "".join(
 """The letters that become several letters, as ``ß`` does: DuckDB puts one letter for another."""
 _UPPER: Final = (
     f"CASE WHEN regexp_matches({{0}}, '[{_LONGER_IN_UPPER_CASE}]')"
-    " THEN array_to_string(list_transform(string_split({0}, ''), lambda c: coalesce("
+    " THEN array_to_string(list_transform(string_split({0}, ''), lambda letter: coalesce("
     f"string_split('{' '.join(character.upper() for character in _LONGER_IN_UPPER_CASE)}', ' ')"
-    f"[instr('{_LONGER_IN_UPPER_CASE}', c)], upper(c))), '') ELSE upper({{0}}) END"
+    f"[instr('{_LONGER_IN_UPPER_CASE}', letter)], upper(letter))), '') ELSE upper({{0}}) END"
 )
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from heptox.errors import Fault, near_names
+from heptox.pattern.value_dates import picture_faults
 from heptox.pattern.value_expression import Call, Constant, Lookup, ValueExpression, parts
 from heptox.pattern.value_functions import SIGNS, VALUE_FUNCTIONS, fits, form_of
 from heptox.pattern.value_patterns import pattern_faults, replacement_faults
@@ -123,6 +124,10 @@ def _pattern_faults(call: Call) -> Iterator[Fault]:
             faults = replacement_faults(pattern, replacement)
         case Call("matches", (_, Constant(pattern))):
             faults = pattern_faults(pattern)
+        case Call("format-date" | "format-dateTime" | "format-time" as name, (_, Constant(picture))):
+            for fault in picture_faults(name, picture):
+                yield Fault("HX4074", f"{picture} is no picture that all engines read alike: {fault}")
+            return
         case _:
             return
     for fault in faults:

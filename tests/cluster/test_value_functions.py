@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from heptox.store import sql
 from tests.pattern.test_value_functions import EXPRESSIONS, in_python, rows, statement
-from tests.support.budget import tries
+from tests.support.budget import usually
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MOST: Final = tries(800)
+MOST: Final = usually(50, 500)
 
 
 def test_all_expressions_mean_the_same_on_spark(spark: SparkSession) -> None:
