@@ -134,6 +134,8 @@ class _Printer:
             and not is_cast(argument, wanted)
         ):
             yield from self._needs(argument, inner)
+        elif isinstance(argument, StringJoin):
+            yield f"exists({self.leaf(argument.path)})"
         else:
             yield f"exists({self._argument(argument, wanted, form)})"
 

@@ -75,7 +75,7 @@ def expression_faults(expression: ValueExpression) -> list[Fault]:
     faults = [fault for call in calls for fault in _call_faults(call)]
     lookups = (part for part in parts(expression) if isinstance(part, Lookup))
     faults += [
-        Fault("HX4073", f"lookup takes a string, not a {result_type(inner).value}")
+        Fault("HX4073", f"lookup takes strings, not the type {result_type(inner).value}")
         for lookup in lookups
         for inner in (lookup.argument, lookup.other)
         if inner is not None and not _becomes(inner, Type.STRING)
@@ -97,11 +97,12 @@ def _call_faults(call: Call) -> Iterator[Fault]:
         wanted = " or ".join(map(str, numbers)) + more
         yield Fault("HX4072", f"{call.function} takes {wanted} arguments, not {len(call.arguments)}")
         return
-    for number, (argument, wanted_type) in enumerate(zip(call.arguments, argument_types(call, form), strict=True), 1):
-        yield from _argument_faults(call.function, number, argument, wanted_type)
-    yield from _pattern_faults(call)
     if call.function in SIGNS and Type.BOOLEAN in map(result_type, call.arguments):
         yield Fault("HX4073", f"a condition cannot be compared by {call.function}", hint="use and, or, not")
+        return
+    for number, (argument, wanted) in enumerate(zip(call.arguments, argument_types(call, form), strict=True), 1):
+        yield from _argument_faults(call.function, number, argument, wanted)
+    yield from _pattern_faults(call)
 
 
 def _argument_faults(function: str, number: int, argument: ValueExpression, wanted: Type) -> Iterator[Fault]:
@@ -114,7 +115,7 @@ def _argument_faults(function: str, number: int, argument: ValueExpression, want
             yield Fault("HX4073", f"{where} is no constant", hint=f"a {wanted.value} is written in the expression")
     elif not _becomes(argument, wanted):
         yield Fault(
-            "HX4073", f"{where} is a {result_type(argument).value}, not a {wanted.value}", hint=_HINTS.get(wanted)
+            "HX4073", f"{where} is of type {result_type(argument).value}, not {wanted.value}", hint=_HINTS.get(wanted)
         )
 
 

@@ -13,11 +13,13 @@ import pyarrow as pa
 import pytest
 
 from heptox.pattern import (
+    VALUE_FUNCTIONS,
     Call,
     Constant,
     Leaf,
     Lookup,
     SqlParts,
+    StringJoin,
     ValueExpression,
     evaluate_expression,
     expression_faults,
@@ -30,6 +32,8 @@ from heptox.pattern import (
     needed_leaves,
     preimage,
 )
+from heptox.pattern.value_expression import parts
+from heptox.pattern.value_typing import form_of_call
 from heptox.store import sql
 from tests.support.budget import usually
 from tests.support.saxon import evaluate as judged
@@ -111,6 +115,7 @@ EXPRESSIONS: Final[tuple[ValueExpression, ...]] = (
     call("xs:integer", N),
     call("xs:integer", call("xs:decimal", N)),
     call("+", N, M),
+    call("+", call("string-length", A), call("*", "2", call("-", call("string-length", B), "1"))),
     call("-", N, call("*", M, "2")),
     call("*", N, M),
     call("*", call("*", N, "0.000001"), M),
@@ -266,6 +271,114 @@ def by_saxon(expression: ValueExpression) -> list[str | None]:
 def by_duckdb(expression: ValueExpression) -> list[str | None]:
     rows = database().execute(sql.print_statement(statement((expression,)))).fetchall()
     return [value for (value,) in rows]
+
+
+FAULTY: Final = (
+    (call("uppercase", A), "HX4071", "did you mean upper-case?"),
+    (call("substring", A), "HX4072", "takes 2 or 3 arguments, not 1"),
+    (call("concat", A), "HX4072", "takes 2 or more arguments, not 1"),
+    (call("substring", A, "one"), "HX4073", '"one", is no integer'),
+    (call("substring", A, call("div", N, "2")), "HX4073", "is of type decimal, not integer"),
+    (call("concat", A, call("contains", A, B)), "HX4073", "is of type boolean, not string"),
+    (call("if", A, B), "HX4073", "is of type string, not boolean"),
+    (call("=", call("not", call("=", A, B)), "true"), "HX4073", "a condition cannot be compared"),
+    (call("concat", call("number", N), "x"), "HX4073", "is of type double, not string"),
+    (call("round", N, M), "HX4073", "is no constant"),
+    (call("round", N, "13"), "HX4073", '"13", is no number of digits'),
+    (call("*", N, "0.0000000000001"), "HX4073", "is no decimal"),
+    (Lookup(call("=", A, B), (("true", "1"),)), "HX4073", "lookup takes strings, not the type boolean"),
+    (call("matches", A, B), "HX4073", "is no constant"),
+    (call("format-date", D, "[MNn]"), "HX4074", "it has more than text and [Y0001]"),
+    (call("format-date", D, "[H01]"), "HX4074", "it has more than text and [Y0001]"),
+    *(
+        (call("matches", A, pattern), "HX4074", reason)
+        for pattern, reason in (
+            ("(a+)+", "repeated without a bound is repeated again"),
+            ("(a*)?", "what may be empty is repeated"),
+            ("\\w+", "no escape that all have"),
+            ("\\p{Lu}", "no escape that all have"),
+            ("(a)\\1", "no escape that all have"),
+            ("a++", "+ stands for itself"),
+            ("(?=a)", "begins what not all have"),
+            ("[a-z-[aeiou]]", "in a class"),
+            ("[z-a]", "goes from a character to a later one"),
+            ("(?:(a)b)*", "a group stands inside of what is repeated"),
+            ("a{201}", "repeats too often"),
+            ("(?:a{20}){20}", "repeats too often"),
+            ("a)", "is not open"),
+            ("(a", "it ends too early"),
+            ("[a", "it ends too early"),
+            ("a" * 501, "over 500 characters"),
+        )
+    ),
+    *(
+        (call("replace", A, pattern, replacement), "HX4074", reason)
+        for pattern, replacement, reason in (
+            ("a*", "b", "may find the empty string"),
+            ("(a)", "$2", "$2 is no group of it"),
+            ("(a)", "$10", "$ stands before one digit"),
+            ("a", "$", "$ stands before one digit"),
+            ("a", "\\n", "\\ before"),
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize(("expression", "code", "reason"), FAULTY, ids=lambda each: str(each)[:40])
+def test_what_is_wrong_is_said(expression: ValueExpression, code: str, reason: str) -> None:
+    (fault,) = expression_faults(expression)
+    assert fault.code == code and reason in str(fault)
+
+
+def test_all_forms_of_the_table_are_tried() -> None:
+    calls = [part for expression in EXPRESSIONS for part in parts(expression) if isinstance(part, Call)]
+    tried = {id(form_of_call(each)) for each in calls}
+    assert [form for forms in VALUE_FUNCTIONS.values() for form in forms if id(form) not in tried] == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        (call("+", "999999999999", "0.999999999999"), "999999999999.999999999999"),
+        (call("+", "999999999999", "1"), None),
+        (call("-", "-999999999999.5", "0.5"), None),
+        (call("*", "1000000", "1000000"), None),
+        (call("*", "0.000001", "-0.000001"), "-0.000000000001"),
+        (call("*", "0.0000001", "0.000001"), None),
+        (call("*", "999999.999999", "-999999.999999"), "-999999999998.000000000001"),
+        (call("div", "999999999999.999999999999", "7"), "142857142857.142857142857"),
+        (call("div", "-1", "3"), "-0.333333333333"),
+        (call("div", "2", "-3"), "-0.666666666667"),
+        (call("div", "1", "999999999999.999999999999"), "0.000000000001"),
+        (call("div", "1", "0"), None),
+        (call("div", "0.000000000001", "100"), None),
+        (call("round", "-0.5"), "0"),
+        (call("round", "999999999999.5"), None),
+        (call("round", "2.5"), "3"),
+        (call("round", "-0.0000000000005", "12"), None),
+        (call("xs:decimal", Constant("00000000000000000001.50000000000000000000")), "1.5"),
+        (call("string-length", call("xs:decimal", Constant("-.50"))), "4"),
+    ],
+)
+def test_decimals_have_twelve_digits_on_either_side_of_the_point(expression: Call, value: str | None) -> None:
+    if all(fault.code == "HX4073" for fault in expression_faults(expression)) and expression_faults(expression):
+        assert value is None  # a constant with more digits
+        return
+    assert evaluate_expression(expression, lambda _: None, lambda _: ()) == value
+    assert by_duckdb(expression)[0] == value
+
+
+def test_joined_values_are_absent_where_there_are_none() -> None:
+    join = StringJoin(("a",), ", ")
+    expression = call("concat", "[", join, "]")
+    given: tuple[list[str], ...] = (["x", "", "y"], ["x"], [])
+    values = [evaluate_expression(expression, lambda _: None, lambda _, some=some: some) for some in given]  # type: ignore[misc]
+    assert values == ["[x, , y]", "[x]", None]
+    text = expression_in_xquery(expression, lambda path: f"$x/{path[-1]}")
+    assert text == 'if (exists($x/a)) then concat("[", string-join($x/a, ", "), "]") else ()'
+    assert judged(f"for $x in /r return {text}", "<r><a>x</a><a/><a>y</a></r>") == ['"[x, , y]"']
+    assert expression_in_xquery(join, lambda _: "$x/a", lambda _: True) == 'string-join($x/a, ", ")'
+    assert not is_total(expression, lambda _: False) and needed_leaves(expression) == {("a",)}
 
 
 INVERTED: Final[tuple[ValueExpression, ...]] = (
