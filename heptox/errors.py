@@ -249,6 +249,7 @@ CODES: Final[dict[str, str]] = {
     "HX4071": "function that values cannot be computed by",
     "HX4072": "function with another number of arguments",
     "HX4073": "argument or constant of a function of another type",
+    "HX4074": "regular expression or picture that engines read differently",
     # 5: translation
     "HX5001": "subtree that is copied, and has an arrow of its own inside",
     "HX5002": "leaf of the root that depends on more than the root",

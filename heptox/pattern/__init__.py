@@ -99,6 +99,12 @@ from heptox.pattern.value_functions import (
     VALUE_FUNCTIONS as VALUE_FUNCTIONS,
     form_of as form_of,
 )
+from heptox.pattern.value_inverses import (
+    VALUE as VALUE,
+    inverse as inverse,
+    is_one_to_one as is_one_to_one,
+    preimage as preimage,
+)
 from heptox.pattern.value_meaning import (
     SqlParts as SqlParts,
     evaluate_expression as evaluate_expression,

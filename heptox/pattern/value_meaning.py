@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Generic, TypeVar
 
 from heptox.pattern.value_expression import Call, Constant, Leaf, Lookup, StringJoin, ValueExpression
+from heptox.pattern.value_patterns import read_pattern, replacement_for_java, replacement_for_re2
 from heptox.pattern.value_types import CASTS, Type, Value, ValueFunction
 from heptox.pattern.value_typing import argument_types, form_of_call, result_type
 from heptox.schema import Path
@@ -134,14 +135,19 @@ def _in_sql(expression: ValueExpression, of: SqlParts[_Sql]) -> _Sql:
 
 def _sql_argument(argument: ValueExpression, wanted: Type, of: SqlParts[_Sql]) -> _Sql:
     match argument:
+        case Constant(value) if wanted is Type.PATTERN:
+            return of.string(read_pattern(value).shared)
+        case Constant(value) if wanted is Type.REPLACEMENT:
+            forms = (of.string(replacement_for_re2(value)), of.string(replacement_for_java(value)))
+            return of.template("{0}", forms, "{1}")
         case Call("xs:decimal" | "xs:integer", (Constant() as written,)) if wanted in CASTS:  # a literal
             argument = written
     if isinstance(argument, Constant) and wanted in CASTS:
         cast = CASTS[wanted]
-        value = cast.read(argument.value)
-        if value is None:
+        constant = cast.read(argument.value)
+        if constant is None:
             raise LookupError(f"{argument.value} is no {wanted.value}")
-        return of.template(f"CAST({{0}} AS {cast.sql_type})", (of.string(cast.string(value)),), None)
+        return of.template(f"CAST({{0}} AS {cast.sql_type})", (of.string(cast.string(constant)),), None)
     return _sql_converted(_in_sql(argument, of), result_type(argument), wanted, of)
 
 
