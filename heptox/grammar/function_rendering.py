@@ -6,7 +6,7 @@ for ``""``: where a leaf may be absent, a condition stands around the function t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -34,6 +34,7 @@ from heptox.pattern import (
     double,
     form_of_call,
     implied_leaves,
+    is_cast,
     is_own,
     is_total,
     needed_leaves,
@@ -57,7 +58,17 @@ class FunctionRendering:
 
     def guards(self, expression: ValueExpression) -> tuple[syntax.Condition, ...]:
         """The conditions under which XQuery's value of an expression is that of the function term."""
-        return self._existing(_unguarded(expression))
+        return (*self._existing(_unguarded(expression)), *map(self._has_value, _partial_strings(expression)))
+
+    def _has_value(self, expression: ValueExpression) -> syntax.Condition:
+        """The condition that an expression has a value where the leaves that it needs are there."""
+        value, kind = self.value(expression), result_type(expression)
+        if kind in _NUMBERS:
+            zero = syntax.NumberLiteral("0")
+            return syntax.Or((syntax.Comparison(">=", value, zero), syntax.Comparison("<", value, zero)))
+        if kind is not Type.STRING:
+            raise _unsaid(expression)
+        return syntax.Comparison("=", value, value)
 
     def _existing(self, leaves: frozenset[Path]) -> tuple[syntax.Condition, ...]:
         wanted = sorted(path for path in leaves if not is_own(path) and not self.known(path))
@@ -72,13 +83,8 @@ class FunctionRendering:
                 holds = self.condition(condition)
                 asked = holds.conditions if isinstance(holds, syntax.And) else (holds,)
                 return (*asked, *inside.presence(value))
-        exists = self._existing(needed_leaves(expression))
-        if not _is_partial(expression):
-            return exists
-        if result_type(expression) is not Type.STRING:
-            raise _unsaid(expression)
-        computed = self.value(expression)
-        return (*exists, syntax.Comparison("=", computed, computed))
+        asked = (*self._existing(needed_leaves(expression)), *map(self._has_value, _partial_strings(expression)))
+        return (*asked, self._has_value(expression)) if _may_fail(expression) else asked
 
     def guarded(self, expression: ValueExpression) -> syntax.Argument:
         """An expression, with a condition around it where leaves may be absent."""
@@ -138,6 +144,8 @@ class FunctionRendering:
                 if isinstance(holds, syntax.FunctionCall):
                     return holds
                 return syntax.Conditional(holds, syntax.StringLiteral("true"), syntax.StringLiteral("false"))
+            case Call("div", (_, divisor)) if not isinstance(divisor, Constant) or not _is_said(expression):
+                raise _unsaid(expression)
             case Call(function, arguments):
                 return self._call(expression, function, arguments)
 
@@ -225,6 +233,12 @@ _ALWAYS: Final = syntax.Comparison("=", syntax.StringLiteral(""), syntax.StringL
 _CAST_NAMES: Final = frozenset(cast.name for cast in CASTS.values())
 
 
+def _is_said(quotient: Call) -> bool:
+    """Whether a quotient is XQuery's, and not rounded."""
+    form = form_of_call(quotient)
+    return form is not None and form.parameters[1] is Type.DIVISOR
+
+
 def _is_number(expression: ValueExpression) -> bool:
     match expression:
         case Call("xs:decimal" | "xs:integer", (Constant(),)):
@@ -238,7 +252,7 @@ def _atomised(value: syntax.Argument) -> syntax.Argument:
 
 
 def _literal(constant: Constant, wanted: Type) -> syntax.Argument:
-    if wanted in (*_NUMBERS, Type.DIGITS) and double(constant.value) is not None:
+    if wanted in (*_NUMBERS, Type.DIGITS, Type.DIVISOR) and double(constant.value) is not None:
         return syntax.NumberLiteral(constant.value.strip())
     string = syntax.StringLiteral(constant.value)
     return syntax.FunctionCall(CASTS[wanted].name, (string,)) if wanted in CASTS else string
@@ -259,6 +273,34 @@ def _unguarded(expression: ValueExpression) -> frozenset[Path]:
                 return inner
             return inner.union(*map(needed_leaves, arguments))
     return frozenset()
+
+
+def _partial_strings(expression: ValueExpression) -> Iterator[ValueExpression]:
+    """The arguments that may have no value where functions of strings take that for the empty string."""
+    match expression:
+        case Lookup(argument, _, other):
+            yield from _partial_strings(argument)
+            if other is not None and _is_partial(argument):
+                yield argument
+        case Call("if" | "exists" | "and" | "or" | "not"):
+            return
+        case Call(_, arguments) if (form := form_of_call(expression)) is not None:
+            for argument in arguments:
+                yield from _partial_strings(argument)
+                if not form.propagates and _is_partial(argument):
+                    yield argument
+
+
+def _may_fail(expression: ValueExpression) -> bool:
+    """Whether an expression may have no value where all that functions of strings take in it has one."""
+    if not _is_partial(expression) or not isinstance(expression, Call) or expression.function == "if":
+        return _is_partial(expression)
+    form = form_of_call(expression)
+    if form is None or not form.is_total:
+        return True
+    wanted = argument_types(expression, form)
+    casts = any(is_cast(argument, one) for argument, one in zip(expression.arguments, wanted, strict=True))
+    return casts or (form.propagates and any(map(_may_fail, expression.arguments)))
 
 
 def _is_partial(expression: ValueExpression) -> bool:

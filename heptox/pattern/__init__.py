@@ -119,6 +119,7 @@ from heptox.pattern.value_typing import (
     argument_types as argument_types,
     expression_faults as expression_faults,
     form_of_call as form_of_call,
+    is_cast as is_cast,
     result_type as result_type,
 )
 from heptox.pattern.values import Numeric as Numeric, double as double, holds as holds, literal as literal
