@@ -108,6 +108,7 @@ from heptox.pattern.value_inverses import (
 from heptox.pattern.value_meaning import (
     SqlParts as SqlParts,
     evaluate_expression as evaluate_expression,
+    evaluator as evaluator,
     expression_in_sql as expression_in_sql,
     implied_leaves as implied_leaves,
     is_total as is_total,

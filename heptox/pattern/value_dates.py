@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
+from heptox.pattern.operators import OPERATORS, Sign, is_sign
 from heptox.pattern.value_types import Type, ValueFunction
 
 _DATE_PARTS: Final = {"Y": (1, 4), "M": (6, 2), "D": (9, 2)}
@@ -105,6 +107,74 @@ def _part(name: str, part: str) -> ValueFunction:
     )
 
 
+# -- comparisons -------------------------------------------------------------------------------------------------
+
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - the values have their own time zones, or none
+
+
+def _moment(value: str, kind: Type) -> tuple[int, bool]:
+    """Microseconds since 1970 in UTC, and whether the value says its time zone."""
+    zone = re.search(_ZONE, value)
+    local = value[: zone.start()] if zone else value
+    text = {Type.DATE: f"{local}T00:00:00", Type.TIME: f"1970-01-01T{local}"}.get(kind, local)
+    since = datetime.fromisoformat(text) - _EPOCH
+    if zone and zone[1] != "Z":
+        hours, minutes = int(zone[1][1:3]), int(zone[1][4:])
+        since -= timedelta(hours=hours, minutes=minutes) * (-1 if zone[1][0] == "-" else 1)
+    return since // timedelta(microseconds=1), zone is not None
+
+
+def _compared(holds: Callable[[int, int], bool], kind: Type) -> Callable[[str, str], bool]:
+    def compared(left: str, right: str) -> bool:
+        (first, one_has), (second, other_has) = _moment(left, kind), _moment(right, kind)
+        return one_has == other_has and holds(first, second)
+
+    return compared
+
+
+def _sql_moment(argument: str, kind: Type, days: str) -> str:
+    """The microseconds in SQL: the argument's parts, the minutes of its time zone taken off."""
+
+    def found(pattern: str) -> str:
+        return f"coalesce(TRY_CAST(regexp_extract({argument}, '{pattern}', 1) AS BIGINT), 0)"
+
+    parts = [f"CAST({days.format(argument)} AS BIGINT) * 86400000000"] * (kind is not Type.TIME)
+    for part, factor in (("H", 3600), ("m", 60), ("s", 1)):
+        if part in _PLACES[kind]:
+            place, length = _PLACES[kind][part]
+            parts.append(f"CAST(substr({argument}, {place}, {length}) AS BIGINT) * {factor}000000")
+    if kind is not Type.DATE:
+        fraction = f"rpad(regexp_extract({argument}, '[.]([0-9]+)', 1), 6, '0')"
+        parts.append(f"CAST({fraction} AS BIGINT)")
+    hours, minutes = found("([+-][0-9][0-9]):[0-9][0-9]$"), found("[+-][0-9][0-9]:([0-9][0-9])$")
+    sign = f"CASE WHEN regexp_extract({argument}, '([+-])[0-9][0-9]:[0-9][0-9]$', 1) = '-' THEN -1 ELSE 1 END"
+    return f"({' + '.join(parts)} - {hours} * 3600000000 - {sign} * {minutes} * 60000000)"
+
+
+def _comparison(name: Sign, kind: Type) -> ValueFunction:
+    zones = " = ".join(f"(regexp_extract({{{place}}}, '{_ZONE}', 1) = '')" for place in (0, 1))
+
+    def template(days: str) -> str:
+        left, right = (_sql_moment(f"{{{place}}}", kind, days) for place in (0, 1))
+        return f"coalesce({OPERATORS[name].sql.format(left=left, right=right)} AND {zones}, FALSE)"
+
+    return ValueFunction(
+        name,
+        (kind, kind),
+        Type.BOOLEAN,
+        _compared(OPERATORS[name].holds, kind),
+        template("(CAST(substr({}, 1, 10) AS DATE) - DATE '1970-01-01')"),
+        "compared as moments; false where only one of them has a time zone",
+        f"{{0}} {name} {{1}}",
+        propagates=True,
+        spark=template("datediff(CAST(substr({}, 1, 10) AS DATE), DATE '1970-01-01')"),
+    )
+
+
+_COMPARISONS: Final = tuple(
+    _comparison(name, kind) for name in OPERATORS if is_sign(name) for kind in (Type.DATE, Type.DATE_TIME, Type.TIME)
+)
+
 DATES: Final = (
     ValueFunction(
         "xs:date",
@@ -129,4 +199,5 @@ DATES: Final = (
     _cast(Type.TIME),
     *map(_formatting, _NAMES),
     *(_part(name, part) for name, part in (("year", "Y"), ("month", "M"), ("day", "D"))),
+    *_COMPARISONS,
 )

@@ -23,7 +23,7 @@ def _by_name(entries: tuple[ValueFunction, ...]) -> dict[str, tuple[ValueFunctio
     return {name: tuple(entry for entry in entries if entry.name == name) for name in names}
 
 
-VALUE_FUNCTIONS: Final[Mapping[str, tuple[ValueFunction, ...]]] = _by_name((*STRINGS, *NUMBERS, *DATES, *CONDITIONS))
+VALUE_FUNCTIONS: Final[Mapping[str, tuple[ValueFunction, ...]]] = _by_name((*STRINGS, *NUMBERS, *CONDITIONS, *DATES))
 """The forms of all functions by their names in XPath."""
 
 SIGNS: Final = frozenset(name for name, each in OPERATORS.items() if not each.is_function)

@@ -100,8 +100,8 @@ def _call_faults(call: Call) -> Iterator[Fault]:
     if call.function in SIGNS and Type.BOOLEAN in map(result_type, call.arguments):
         yield Fault("HX4073", f"a condition cannot be compared by {call.function}", hint="use and, or, not")
         return
-    for number, (argument, wanted) in enumerate(zip(call.arguments, argument_types(call, form), strict=True), 1):
-        yield from _argument_faults(call.function, number, argument, wanted)
+    for number, (argument, kind) in enumerate(zip(call.arguments, argument_types(call, form), strict=True), 1):
+        yield from _argument_faults(call.function, number, argument, kind)
     yield from _pattern_faults(call)
 
 

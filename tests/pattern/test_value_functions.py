@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from html import escape
@@ -33,13 +34,14 @@ from heptox.pattern import (
     preimage,
 )
 from heptox.pattern.value_expression import parts
+from heptox.pattern.value_functions import SIGNS
 from heptox.pattern.value_typing import form_of_call
 from heptox.store import sql
 from tests.support.budget import usually
 from tests.support.saxon import evaluate as judged
 
 A, B, N, M, D, T, S = (Leaf((name,)) for name in ("a", "b", "n", "m", "d", "t", "s"))
-ROWS: Final = usually(1_200, 10_000)
+ROWS: Final = usually(3_000, 10_000)
 
 
 def call(function: str, *arguments: ValueExpression | str | int) -> Call:
@@ -134,6 +136,16 @@ EXPRESSIONS: Final[tuple[ValueExpression, ...]] = (
     call("concat", call("xs:decimal", N), "|", call("upper-case", call("xs:integer", M))),
     call("upper-case", call("if", call("=", A, "a"), B)),
     call("xs:date", D),
+    *(
+        call(sign, call(f"xs:{kind}", leaf), other)
+        for sign in ("=", "!=", "<", "<=", ">", ">=")
+        for kind, leaf, other in (
+            ("date", D, call("xs:date", call("xs:dateTime", T))),
+            ("dateTime", T, Constant("2000-06-01T12:00:00")),
+            ("dateTime", T, Constant("2000-06-01T12:00:00-01:30")),
+            ("time", S, call("xs:time", call("xs:dateTime", T))),
+        )
+    ),
     call("xs:date", call("xs:dateTime", T)),
     call("xs:dateTime", T),
     call("xs:time", call("xs:dateTime", T)),
@@ -248,6 +260,15 @@ def statement(expressions: Sequence[ValueExpression]) -> sql.Statement:
 
 def in_python(expression: ValueExpression) -> list[str | None]:
     return [evaluate_expression(expression, lambda path, row=row: row[path[-1]], lambda _: ()) for row in rows()]  # type: ignore[misc]
+
+
+def compares_other_zones(expression: ValueExpression, row: Row) -> bool:
+    """Whether a date without a time zone is compared with one that has one: Saxon takes the zone of the machine."""
+    if not (isinstance(expression, Call) and expression.function in SIGNS and "xs:" in str(expression)):
+        return False
+    leaves = [row[path[-1]] or "" for path in leaf_paths(expression)]
+    texts = [*leaves, *(part.value for part in parts(expression) if isinstance(part, Constant))]
+    return len({re.search("(Z|[+-]..:..) ?$", text) is None for text in texts}) > 1
 
 
 def complete(expression: ValueExpression) -> list[str | None]:
@@ -449,7 +470,8 @@ def test_an_expression_means_the_same_in_all_engines(expression: ValueExpression
     needed = {path[-1] for path in needed_leaves(expression)}
     assert all(row[name] is not None for row, value in zip(rows(), expected, strict=True) if value for name in needed)
     for engine in (by_saxon, by_duckdb):
-        found = engine(expression)
-        assert [
-            (row, python, other) for row, python, other in zip(rows(), expected, found, strict=True) if python != other
-        ][:3] == []
+        found = zip(rows(), expected, engine(expression), strict=True)
+        differ = [(row, python, other) for row, python, other in found if python != other]
+        assert [each for each in differ if engine is by_duckdb or not compares_other_zones(expression, each[0])][
+            :3
+        ] == []
