@@ -20,6 +20,7 @@ from heptox.pattern.containment import (
     fresh_name as fresh_name,
     surely_contained as surely_contained,
 )
+from heptox.pattern.inverses import Inverse as Inverse
 from heptox.pattern.minimise import (
     minimise_member as minimise_member,
     without_cases as without_cases,

@@ -95,7 +95,9 @@ def source_constraints(mapping: Mapping) -> Constraints:
     """
     references = frozenset((ref.source, ref.target) for ref in mapping.source_references if ref.inferred)
     varied = frozenset(_partly_carried(mapping))
-    return Constraints(mapping.source, mapping.source_keys, references, valid=True, varied=varied)
+    return Constraints(
+        mapping.source, mapping.source_keys, references, valid=True, varied=varied, inverses=mapping.source_inverses
+    )
 
 
 def _partly_carried(mapping: Mapping) -> Iterator[Path]:
