@@ -270,6 +270,7 @@ CODES: Final[dict[str, str]] = {
     "HX5013": "no random document of a schema can be made",
     "HX5014": "document brings several values for a leaf that is there once",
     "HX5017": "computed value that is not translated",
+    "HX5018": "selection by one of several values where a part need not be there",
     # 6: store
     "HX6003": "values of a comparison or an order have no common type",
     "HX6004": "several values where one is needed",

@@ -194,6 +194,9 @@ class _Rendering:
     def _joins(self, atom: Atom, name: str, seen: set[str]) -> bool:
         if not isinstance(atom, Comparison) or not isinstance(atom.right, Term) or atom.operator != "=":
             return False
+        computed = [term for term in atom_terms(atom) if value_expression(term.path) is not None]
+        if any(term.variable not in self._paths.bound for term in computed):
+            return False  # it is a predicate of a path of its own, where the context node is another one
         anchors = {self._paths.anchor(term.variable) for term in atom_terms(atom)}
         return name in anchors and len(anchors) == 2 and anchors <= seen
 
