@@ -118,7 +118,7 @@ def no_tables(file: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ArrowsText:
-    """The text of an ``.arrows`` file, and how the schemas and tables are read that it names: lines can be tried on it."""
+    """The text of an ``.arrows`` file, and how what it names is read: schemas and tables. Lines can be tried on it."""
 
     text: str
     read: ReadSchema
@@ -137,8 +137,8 @@ class ArrowsText:
 def examine_arrows(text: str, read: ReadSchema, file: str | None = None, tables: ReadTable = no_tables) -> Examination:
     """Read the text of an ``.arrows`` file that may still be in work; nothing that is wrong with it is raised.
 
-    ``read`` gives the schema of a file name and root, ``tables`` the text of a table of codes; what they raise is a fault
-    of the line.
+    ``read`` gives the schema of a file name and root, ``tables`` the text of a table of codes; what they raise is a
+    fault of the line.
     """
     statements, faults = parse_arrow_lines(text, file)
     findings = Findings(text, file)
