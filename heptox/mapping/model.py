@@ -78,7 +78,7 @@ class HeadNode:
     term is an inner node too. ``surrogates`` are identifiers that the rule supplies, each with a function of several
     terms.
 
-    Nodes of a selection are never one with others; where paths are plain, ``selected`` is that of the virtual node. Else
+    Nodes of a selection are never one with others; where paths are plain, ``selected`` is the virtual one. Else
     nodes with equal parents are one (``semantics.md`` section 4) where ``each``, the variable of a source stop node,
     stands for the same node; else where ``key``, one of the leaves, has the same value (a node in a box also needs the
     same tag); else, where the rule has neither, when the same leaves are there, with the same values.
