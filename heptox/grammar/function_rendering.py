@@ -127,7 +127,7 @@ class FunctionRendering:
                 cases = tuple(syntax.Case(*pair) for pair in codes)
                 if not cases:
                     raise _unsaid(expression)
-                otherwise = None if other is None else self.guarded(other)
+                otherwise = None if other is None else self._branch(other, Type.STRING)
                 if all(case.code for case in cases):
                     argument = within_or_empty(argument) or argument
                 return syntax.Switch(self._as(argument, Type.STRING), cases, otherwise)
@@ -150,7 +150,9 @@ class FunctionRendering:
                 return self._call(expression, function, arguments)
 
     def _branch(self, expression: ValueExpression, wanted: Type) -> syntax.Argument:
-        guards, value = self.guards(expression), _atomised(self._as(expression, wanted))
+        is_written = wanted is Type.STRING and result_type(expression) is not Type.STRING
+        guards = self.presence(expression) if is_written else self.guards(expression)
+        value = _atomised(self._as(expression, wanted))
         return syntax.Conditional(_all(guards), value) if guards else value
 
     def _call(self, call: Call, function: str, arguments: tuple[ValueExpression, ...]) -> syntax.FunctionCall:
@@ -331,7 +333,8 @@ def computed_condition(
                 if not isinstance(side, Term) or value_expression(side.path) is None:
                     sides.append(plain(side))
                     continue
-                guards += of(side).guards(_expression(side))
+                is_string = _type(side) is Type.STRING
+                guards += of(side).guards(_expression(side)) if is_string else of(side).presence(_expression(side))
                 sides.append(of(side).as_string(_expression(side)))
             return _all((*guards, syntax.Comparison(operator, *sides)))
         case Presence(term):
