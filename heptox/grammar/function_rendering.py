@@ -224,7 +224,8 @@ class FunctionRendering:
         assert operator in SIGNS
         sides = tuple(map(self.value, (left, right)))
         computed = [one for one in (left, right) if result_type(one) in _NUMBERS and not _is_number(one)]
-        if computed and not any(map(_is_number, (left, right))):
+        moments = {result_type(one) for one in (left, right)} - {Type.STRING, *_NUMBERS}
+        if moments or (computed and not any(map(_is_number, (left, right)))):
             raise _unsaid(call)
         comparison = syntax.Comparison(operator, *sides)
         return _all((*self.guards(left), *self.guards(right), comparison))
