@@ -15,6 +15,7 @@ from heptox.grammar import query as syntax
 from heptox.pattern import (
     CASTS,
     SIGNS,
+    TAG,
     Absence,
     Atom,
     Call,
@@ -25,6 +26,7 @@ from heptox.pattern import (
     Number,
     Operator,
     Presence,
+    SameValue,
     StringJoin,
     Term,
     Text,
@@ -117,6 +119,8 @@ class FunctionRendering:
                 "string", (self.value(inner) if not self.guards(inner) else self.guarded(inner),)
             )
         match expression:
+            case Leaf(path) if path[-1:] == (TAG,):
+                raise _unsaid(expression)
             case Leaf(path):
                 return self.path(path)
             case Constant(value):
@@ -340,10 +344,34 @@ def computed_condition(
             return _all((*guards, syntax.Comparison(operator, *sides)))
         case Presence(term):
             return _all(of(term).presence(_expression(term)))
-        case Absence(term) if not _is_partial(_expression(term)):
-            absent = [syntax.Empty(of(term).path(path)) for path in sorted(needed_leaves(_expression(term)))]
-            return _joined("or", [*absent])
+        case Absence(term):
+            return _absence(term, of)
+        case SameValue(left, right):
+            return _same_value(left, right, of, plain)
     raise GrammarError(Fault("HX3068", "what is asked of a computed value cannot be said in a query here"))
+
+
+def _absence(term: Term, of: Callable[[Term], FunctionRendering]) -> syntax.Condition:
+    """That a term has no value: a leaf that it needs is absent."""
+    expression = _expression(term)
+    needed = sorted(path for path in needed_leaves(expression) if not is_own(path))
+    if _is_partial(expression) or not needed:
+        raise _unsaid(expression)
+    return _joined("or", [syntax.Empty(of(term).path(path)) for path in needed])
+
+
+def _same_value(
+    left: Term,
+    right: Term,
+    of: Callable[[Term], FunctionRendering],
+    plain: Callable[[Term | Text | Number], syntax.Operand],
+) -> syntax.Condition:
+    """That both terms have the same value, or none has one."""
+    there = [condition for term in (left, right) for condition in of(term).presence(_expression(term))]
+    equal = computed_condition(Comparison("=", left, right), of, plain)
+    if any(not of(term).presence(_expression(term)) for term in (left, right)):
+        return _all((*there, equal))  # one is always there
+    return _joined("or", [_all((*there, equal)), _all([_absence(term, of) for term in (left, right)])])
 
 
 def compared_as_number(operator: Operator, value: syntax.Operand, literal: syntax.NumberLiteral) -> syntax.Condition:
@@ -381,6 +409,7 @@ def _joined(name: str, conditions: list[syntax.Condition]) -> syntax.Condition:
     flat: list[syntax.Condition] = []
     for condition in conditions:
         flat += condition.conditions if isinstance(condition, kind) else (condition,)
+    flat = list(dict.fromkeys(flat))
     return flat[0] if len(flat) == 1 else kind(tuple(flat))
 
 
