@@ -5,12 +5,16 @@ The form, in which ``E`` is a printed expression and ``T`` a type:
 * A leaf as the caller writes it (``$x/price``), a string in double quotes, a number as a literal.
 * A call as XPath writes it: ``concat($x/first, " ", $x/last)``, ``$x/price = "5"``, ``if (C) then E else ()``.
   Operators in operators stand in parentheses.
+* A quotient is ``round(E div E[. != 0], 12)``; by a constant such as 100, whose reciprocal is a decimal, ``E div 100``.
 * What may fail when it is cast: ``xs:decimal(E[. castable as xs:decimal])``.
 * What may be absent where XPath would take it for an empty string: ``if (exists(E) and ...) then CALL else ()``, for a
   condition ``exists(E) and ... and CALL``.
 * A lookup is ``map {"code": "value", ...}?(E)``, with another value for what is not in it
   ``(map {"code": "value", ...}?(E), E)[1]``.
 * A number or a date as a string is ``string(E)``, where it may be absent ``E ! string()``.
+
+A number literal is ``Call("xs:decimal", (Constant("5"),))``, with an exponent ``Call("number", (Constant("1e3"),))``;
+where a function takes a number, ``Constant("5")`` is one, too.
 
 Leaves that are sure, and those that a condition around an expression has tested, need no guard.
 """
