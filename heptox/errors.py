@@ -253,6 +253,7 @@ CODES: Final[dict[str, str]] = {
     "HX4071": "function that values cannot be computed by",
     "HX4072": "function with another number of arguments",
     "HX4073": "argument or constant of a function of another type",
+    "HX4074": "regular expression or picture that engines read differently",
     # 5: translation
     "HX5001": "subtree that is copied, and has an arrow of its own inside",
     "HX5002": "leaf of the root that depends on more than the root",
@@ -268,6 +269,8 @@ CODES: Final[dict[str, str]] = {
     "HX5016": "more asked of an invented identifier than whether it is the same",
     "HX5013": "no random document of a schema can be made",
     "HX5014": "document brings several values for a leaf that is there once",
+    "HX5017": "computed value that is not translated",
+    "HX5018": "selection by one of several values where a part need not be there",
     # 6: store
     "HX6003": "values of a comparison or an order have no common type",
     "HX6004": "several values where one is needed",

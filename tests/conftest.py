@@ -44,6 +44,7 @@ _SPARK: Final = (
     "tests/cluster/test_filtering.py",
     "tests/cluster/test_matching.py",
     "tests/cluster/test_real_peers.py",
+    "tests/cluster/test_value_functions.py",
 )
 """Files that share one session of Spark, in this order."""
 _FIRST: Final = (

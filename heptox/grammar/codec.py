@@ -25,7 +25,7 @@ MOST_DEPTH: Final = 200
 """How deep an encoded expression may nest."""
 
 MOST_SHOWN: Final = 40
-"""Characters of an unknown word that a refusal names: an operator, say, of a newer peer."""
+"""Characters of an unknown word that a refusal names: an operator, say, or a node of a newer peer."""
 
 _CLASSES: Final[dict[str, type]] = {
     name: value
@@ -96,6 +96,8 @@ def _decode(value: object, hint: Any, place: tuple[int, ...], check: Check) -> o
                 return tuple(
                     _decode(item, get_args(option)[0], (*place, index), check) for index, item in enumerate(value)
                 )
+        if value and isinstance(value[0], str):
+            _refuse(f"unexpected {on_one_line(value[0][:MOST_SHOWN])}", place)
     elif value is None or isinstance(value, bool | str):
         literals = {literal for option in options if get_origin(option) is Literal for literal in get_args(option)}
         if type(value) in options or value in literals:

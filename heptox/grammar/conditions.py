@@ -8,6 +8,7 @@ from heptox.checks import Check
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import DOCUMENT, Branch, few
 from heptox.grammar.deep_equality import deep_equal_branches
+from heptox.grammar.function_kinds import type_of
 from heptox.grammar.function_terms import FunctionLowering
 from heptox.grammar.locations import Location, refuse, require_value, tag_of, value_of
 from heptox.grammar.negation import absent_alternatives
@@ -98,7 +99,10 @@ class ConditionLowering:
                     yield found, tag_of(self._tree, location)
             case syntax.FunctionCall() | syntax.Switch() | syntax.Conditional():
                 term = self.functions.term(operand, branch, context)
-                if term is not None:
+                kind = type_of(operand)
+                if isinstance(term, Text) and kind is not None and kind.is_numeric:
+                    yield branch, Number(term.value)
+                elif term is not None:
                     yield branch, term
             case syntax.PathExpression():
                 for found, location in self.paths.resolve(operand, branch, context):

@@ -6,6 +6,7 @@ is refused when it is read.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from heptox.grammar.query import (
@@ -24,7 +25,7 @@ OPERATORS: Final = frozenset(
     name for name, forms in VALUE_FUNCTIONS.items() if forms[0].is_infix and forms[0].result is not Type.BOOLEAN
 )
 """The functions that are written between their arguments, and compute."""
-_CONDITIONS: Final = {"exists", "not", "and", "or", "if", *SIGNS}
+_CONDITIONS: Final = {"number", "exists", "not", "and", "or", "if", *SIGNS}
 """Those that queries say as conditions, and by ``if``."""
 CALLED: Final = (frozenset(VALUE_FUNCTIONS) | {"string-join", "string"}) - OPERATORS - _CONDITIONS
 """The functions that are written as calls, and stand for values."""
@@ -40,14 +41,23 @@ def type_of(value: Operand | Expression) -> Type | None:
         case FunctionCall(function, arguments):
             form = form_in_query(function, tuple(map(type_of, arguments)), arguments)
             return None if form is None else form.result
-        case Conditional(_, inner):
-            return type_of(inner)
+        case Conditional(_, inner, otherwise):
+            types = {type_of(inner)} if otherwise is None else {type_of(inner), type_of(otherwise)}
+            return next(iter(types)) if len(types) == 1 else common_type(types)
         case NumberLiteral(lexical):
             return Type.DOUBLE if "e" in lexical.lower() else Type.DECIMAL if "." in lexical else Type.INTEGER
         case NumberValue():
             return Type.DOUBLE
         case _:
             return None
+
+
+def common_type(types: Collection[Type | None]) -> Type | None:
+    """The type of what has one of several types; ``ANY`` where they are not used alike."""
+    numbers = {Type.DECIMAL, Type.INTEGER}
+    if {*types} <= numbers:
+        return Type.DECIMAL
+    return Type.STRING if {*types} <= {None, Type.STRING} else Type.ANY
 
 
 def is_computed_with(number: str) -> bool:
@@ -63,6 +73,8 @@ def form_in_query(
         known = tuple(one or Type.STRING for one in types)
         return form_of(name, known) if len(known) == 1 and Type.BOOLEAN not in known else None
     for form in VALUE_FUNCTIONS.get(name, ()):
+        if name == "div" and form.parameters[1] is not Type.DIVISOR:
+            continue  # it is rounded, as XQuery's is not
         if form.takes(len(types)) and all(
             _takes(form, form.parameter(place), one, argument)
             for place, (one, argument) in enumerate(zip(types, arguments, strict=True))
@@ -72,8 +84,8 @@ def form_in_query(
 
 
 def _takes(form: ValueFunction, parameter: Type, given: Type | None, argument: Operand | Expression) -> bool:
-    if parameter is Type.DIGITS:
-        return isinstance(argument, NumberLiteral) and given is Type.INTEGER
+    if parameter in (Type.DIGITS, Type.DIVISOR):
+        return isinstance(argument, NumberLiteral) and (parameter is Type.DIVISOR or given is Type.INTEGER)
     if parameter.is_constant:
         return isinstance(argument, StringLiteral)
     if parameter is Type.STRING:

@@ -6,7 +6,7 @@ for ``""``: where a leaf may be absent, a condition stands around the function t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -34,6 +34,7 @@ from heptox.pattern import (
     double,
     form_of_call,
     implied_leaves,
+    is_cast,
     is_own,
     is_total,
     needed_leaves,
@@ -57,7 +58,17 @@ class FunctionRendering:
 
     def guards(self, expression: ValueExpression) -> tuple[syntax.Condition, ...]:
         """The conditions under which XQuery's value of an expression is that of the function term."""
-        return self._existing(_unguarded(expression))
+        return (*self._existing(_unguarded(expression)), *map(self._has_value, _partial_strings(expression)))
+
+    def _has_value(self, expression: ValueExpression) -> syntax.Condition:
+        """The condition that an expression has a value where the leaves that it needs are there."""
+        value, kind = self.value(expression), result_type(expression)
+        if kind in _NUMBERS:
+            zero = syntax.NumberLiteral("0")
+            return syntax.Or((syntax.Comparison(">=", value, zero), syntax.Comparison("<", value, zero)))
+        if kind is not Type.STRING:
+            raise _unsaid(expression)
+        return syntax.Comparison("=", value, value)
 
     def _existing(self, leaves: frozenset[Path]) -> tuple[syntax.Condition, ...]:
         wanted = sorted(path for path in leaves if not is_own(path) and not self.known(path))
@@ -72,18 +83,12 @@ class FunctionRendering:
                 holds = self.condition(condition)
                 asked = holds.conditions if isinstance(holds, syntax.And) else (holds,)
                 return (*asked, *inside.presence(value))
-        exists = self._existing(needed_leaves(expression))
-        if not _is_partial(expression):
-            return exists
-        if result_type(expression) is not Type.STRING:
-            raise _unsaid(expression)
-        computed = self.value(expression)
-        return (*exists, syntax.Comparison("=", computed, computed))
+        asked = (*self._existing(needed_leaves(expression)), *map(self._has_value, _partial_strings(expression)))
+        return (*asked, self._has_value(expression)) if _may_fail(expression) else asked
 
     def guarded(self, expression: ValueExpression) -> syntax.Argument:
         """An expression, with a condition around it where leaves may be absent."""
-        guards, value = self.guards(expression), self.value(expression)
-        return syntax.Conditional(_all(guards), value) if guards else value
+        return self._branch(expression, result_type(expression))
 
     def string(self, expression: ValueExpression) -> syntax.Argument:
         """An expression as a string, with a condition around it where leaves may be absent."""
@@ -95,7 +100,7 @@ class FunctionRendering:
         inner = expression
         while isinstance(inner, Call) and inner.function == "if" and len(inner.arguments) == 2:
             inner = inner.arguments[1]
-        conditions, made = self.presence(expression), make(self.value(inner))
+        conditions, made = self.presence(expression), make(_atomised(self.value(inner)))
         return syntax.Conditional(_all(conditions), made) if conditions else made
 
     def as_string(self, expression: ValueExpression) -> syntax.Argument:
@@ -108,7 +113,9 @@ class FunctionRendering:
         if isinstance(inner, StringJoin):
             return self.value(inner)
         if inner is not None:
-            return syntax.FunctionCall("string", (self.guarded(inner),))
+            return syntax.FunctionCall(
+                "string", (self.value(inner) if not self.guards(inner) else self.guarded(inner),)
+            )
         match expression:
             case Leaf(path):
                 return self.path(path)
@@ -121,6 +128,8 @@ class FunctionRendering:
                 if not cases:
                     raise _unsaid(expression)
                 otherwise = None if other is None else self.guarded(other)
+                if all(case.code for case in cases):
+                    argument = within_or_empty(argument) or argument
                 return syntax.Switch(self._as(argument, Type.STRING), cases, otherwise)
             case Call("if", (condition, value, *others)):
                 there = implied_leaves(condition)
@@ -135,11 +144,13 @@ class FunctionRendering:
                 if isinstance(holds, syntax.FunctionCall):
                     return holds
                 return syntax.Conditional(holds, syntax.StringLiteral("true"), syntax.StringLiteral("false"))
+            case Call("div", (_, divisor)) if not isinstance(divisor, Constant) or not _is_said(expression):
+                raise _unsaid(expression)
             case Call(function, arguments):
                 return self._call(expression, function, arguments)
 
     def _branch(self, expression: ValueExpression, wanted: Type) -> syntax.Argument:
-        guards, value = self.guards(expression), self._as(expression, wanted)
+        guards, value = self.guards(expression), _atomised(self._as(expression, wanted))
         return syntax.Conditional(_all(guards), value) if guards else value
 
     def _call(self, call: Call, function: str, arguments: tuple[ValueExpression, ...]) -> syntax.FunctionCall:
@@ -149,7 +160,7 @@ class FunctionRendering:
         if form.takes_any or function in _CAST_NAMES:
             return syntax.FunctionCall(function, tuple(map(self._of_any_type, arguments)))
         wanted = argument_types(call, form)
-        return syntax.FunctionCall(function, tuple(map(self._as, arguments, wanted)))
+        return syntax.FunctionCall(function, tuple(map(self._argument, arguments, wanted)))
 
     def _of_any_type(self, expression: ValueExpression) -> syntax.Argument:
         inner = within_or_empty(expression)
@@ -159,7 +170,14 @@ class FunctionRendering:
         """A value for which XQuery takes the empty string where it is absent."""
         if isinstance(inner, StringJoin):
             return self.value(inner)
-        return self.guarded(inner) if result_type(inner) is Type.STRING else self.value(or_empty(inner))
+        if result_type(inner) is not Type.STRING:
+            return self.value(or_empty(inner))
+        return self.value(inner) if not self.guards(inner) else self.guarded(inner)
+
+    def _argument(self, expression: ValueExpression, wanted: Type) -> syntax.Argument:
+        """An expression as the argument of a function, which takes an absent string for the empty one."""
+        inner = within_or_empty(expression)
+        return self._as(expression, wanted) if inner is None or wanted is not Type.STRING else self._or_empty(inner)
 
     def _as(self, expression: ValueExpression, wanted: Type) -> syntax.Argument:
         """An expression as a value of a type."""
@@ -167,9 +185,6 @@ class FunctionRendering:
         if isinstance(expression, Constant):
             return _literal(expression, wanted)
         if wanted is Type.STRING:
-            inner = within_or_empty(expression)
-            if inner is not None:
-                return self._or_empty(inner)
             value = self.value(expression)
             return value if given is Type.STRING else syntax.FunctionCall("string", (value,))
         if wanted in CASTS and given is Type.STRING:
@@ -186,7 +201,7 @@ class FunctionRendering:
             case Call("exists", (Leaf(path) | StringJoin(path),)):
                 return syntax.Exists(self.path(path), spelled_out=False)
             case Call("exists", (inner,)):
-                return _all(self.presence(inner))
+                return _all(self.presence(inner)) if self.presence(inner) else _ALWAYS
             case Call("not", (Call("exists", (Leaf(path) | StringJoin(path),)),)):
                 return syntax.Empty(self.path(path))
             case Call("not", (inner,)):
@@ -198,7 +213,7 @@ class FunctionRendering:
                 return self._compared(expression, left, right)
             case Call(function, arguments) if (form := form_of_call(expression)) is not None:
                 wanted = argument_types(expression, form)
-                call = syntax.FunctionCall(function, tuple(map(self._as, arguments, wanted)))
+                call = syntax.FunctionCall(function, tuple(map(self._argument, arguments, wanted)))
                 return _all((*self.guards(expression), call))
         raise _unsaid(expression)
 
@@ -213,7 +228,15 @@ class FunctionRendering:
         return _all((*self.guards(left), *self.guards(right), comparison))
 
 
+_ALWAYS: Final = syntax.Comparison("=", syntax.StringLiteral(""), syntax.StringLiteral(""))
+"""What holds of everything."""
 _CAST_NAMES: Final = frozenset(cast.name for cast in CASTS.values())
+
+
+def _is_said(quotient: Call) -> bool:
+    """Whether a quotient is XQuery's, and not rounded."""
+    form = form_of_call(quotient)
+    return form is not None and form.parameters[1] is Type.DIVISOR
 
 
 def _is_number(expression: ValueExpression) -> bool:
@@ -223,8 +246,13 @@ def _is_number(expression: ValueExpression) -> bool:
     return False
 
 
+def _atomised(value: syntax.Argument) -> syntax.Argument:
+    """A value where a path would stand for its node."""
+    return syntax.Data(value) if isinstance(value, syntax.PathExpression) else value
+
+
 def _literal(constant: Constant, wanted: Type) -> syntax.Argument:
-    if wanted in (*_NUMBERS, Type.DIGITS) and double(constant.value) is not None:
+    if wanted in (*_NUMBERS, Type.DIGITS, Type.DIVISOR) and double(constant.value) is not None:
         return syntax.NumberLiteral(constant.value.strip())
     string = syntax.StringLiteral(constant.value)
     return syntax.FunctionCall(CASTS[wanted].name, (string,)) if wanted in CASTS else string
@@ -245,6 +273,34 @@ def _unguarded(expression: ValueExpression) -> frozenset[Path]:
                 return inner
             return inner.union(*map(needed_leaves, arguments))
     return frozenset()
+
+
+def _partial_strings(expression: ValueExpression) -> Iterator[ValueExpression]:
+    """The arguments that may have no value where functions of strings take that for the empty string."""
+    match expression:
+        case Lookup(argument, _, other):
+            yield from _partial_strings(argument)
+            if other is not None and _is_partial(argument):
+                yield argument
+        case Call("if" | "exists" | "and" | "or" | "not"):
+            return
+        case Call(_, arguments) if (form := form_of_call(expression)) is not None:
+            for argument in arguments:
+                yield from _partial_strings(argument)
+                if not form.propagates and _is_partial(argument):
+                    yield argument
+
+
+def _may_fail(expression: ValueExpression) -> bool:
+    """Whether an expression may have no value where all that functions of strings take in it has one."""
+    if not _is_partial(expression) or not isinstance(expression, Call) or expression.function == "if":
+        return _is_partial(expression)
+    form = form_of_call(expression)
+    if form is None or not form.is_total:
+        return True
+    wanted = argument_types(expression, form)
+    casts = any(is_cast(argument, one) for argument, one in zip(expression.arguments, wanted, strict=True))
+    return casts or (form.propagates and any(map(_may_fail, expression.arguments)))
 
 
 def _is_partial(expression: ValueExpression) -> bool:

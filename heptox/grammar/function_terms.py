@@ -7,9 +7,9 @@ function says that the leaf is there, the term needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NoReturn, TypeAlias
 
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import DOCUMENT, Branch
@@ -36,7 +36,7 @@ from heptox.pattern import (
     result_type,
     within_or_empty,
 )
-from heptox.schema import TEXT, Path
+from heptox.schema import TEXT, Path, SelectionTest, selection_step
 
 _ONE_NODE: Final = "a function takes leaves of one node: bind it with for"
 
@@ -326,7 +326,7 @@ class FunctionLowering:
     ) -> tuple[str, Path] | None:
         """The leaf that a path leads to, below its variable's node; where it may repeat, below that it begins at."""
         if any(step.predicates for step in path.steps):
-            refuse("HX3046", "a predicate in a function's path is not translated exactly yet", path.position)
+            return self._selected(path, repeating, branch, context)
         found = self._paths.resolve(path, branch, context)
         if not found:
             return None
@@ -340,3 +340,67 @@ class FunctionLowering:
         variable = after.known_above(location.variable, branch)
         value = value_of(self._paths.tree, location)
         return variable, (*location.node[len(branch.node(variable)) :], *value.path)
+
+    def _selected(
+        self, path: syntax.PathExpression, repeating: bool, branch: Branch, context: Location
+    ) -> tuple[str, Path] | None:
+        """As :meth:`_leaf`, of a path with predicates: they are the conditions of selections."""
+        plain = tuple(replace(step, predicates=()) for step in path.steps)
+        found = self._leaf(replace(path, steps=plain), repeating, branch, context)
+        if found is None:
+            return None
+        name, below = found
+        named = [step for step in below if step != TEXT]
+        offset = len(named) - len(path.steps)
+        if offset < 0 or any(step.axis not in ("child", "attribute") for step in path.steps):
+            refuse("HX3046", "a predicate in this path of a function is not translated exactly yet", path.position)
+        above = branch.node(name)
+        steps = list(below)
+        for place, step in enumerate(path.steps, offset):
+            node = (*above, *below[: place + 1])
+            tests = [test for predicate in step.predicates for test in self._tests(predicate, node)]
+            steps[place] = selection_step(below[place], tuple(tests))
+        return name, tuple(steps)
+
+    def _tests(self, predicate: syntax.Condition, node: Path) -> Iterator[SelectionTest]:
+        """A predicate as conditions of a selection of ``node``."""
+        match predicate:
+            case syntax.And(conditions):
+                for condition in conditions:
+                    yield from self._tests(condition, node)
+            case syntax.Exists(path):
+                yield SelectionTest("exists", self._tested(path, node))
+            case syntax.Empty(path):
+                yield SelectionTest("not", self._tested(path, node))
+            case syntax.Comparison(
+                "=" | "!=" as operator, syntax.PathExpression() as path, syntax.StringLiteral(value)
+            ):
+                yield SelectionTest(operator, self._tested(path, node), (value,))
+            case syntax.Or(conditions):
+                tests = [test for condition in conditions for test in self._tests(condition, node)]
+                if len({(test.test, test.path) for test in tests}) != 1 or tests[0].test != "=":
+                    _refuse_predicate(predicate)
+                yield SelectionTest("=", tests[0].path, tuple(value for test in tests for value in test.values))
+            case _:
+                _refuse_predicate(predicate)
+
+    def _tested(self, path: syntax.PathExpression, node: Path) -> Path:
+        """The leaf, relative to a node, that a condition speaks of."""
+        steps = tuple(
+            f"@{step.names[0]}" if step.axis == "attribute" else step.names[0]
+            for step in path.steps
+            if step.axis in ("child", "attribute") and len(step.names) == 1 and not step.predicates
+        )
+        tree, leaf = self._paths.tree, (*node, *steps)
+        if path.start != "." or len(steps) < len(path.steps) or leaf not in tree:
+            _refuse_predicate(path)
+        if not tree.is_leaf(leaf) and not tree.element(leaf).children and (*leaf, TEXT) in tree:
+            leaf = (*leaf, TEXT)
+        if any(tree.edge(leaf[:length]).repeats for length in range(len(node) + 1, len(leaf) + 1)):
+            _refuse_predicate(path)
+        return leaf[len(node) :]
+
+
+def _refuse_predicate(at: syntax.Node) -> NoReturn:
+    hint = "conditions there compare leaves with strings by = or !=, or ask whether they are there"
+    refuse("HX3046", "this predicate in a function's path is not translated exactly yet", at.position, hint)

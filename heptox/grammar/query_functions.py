@@ -23,7 +23,17 @@ from heptox.grammar.query import (
 )
 from heptox.grammar.query_parts import Part, function_name
 from heptox.grammar.query_refusals import Refusals, RefusedError, Scope
-from heptox.pattern import CASTS, VALUE_FUNCTIONS, Type, ValueFunction
+from heptox.pattern import (
+    CASTS,
+    VALUE_FUNCTIONS,
+    Call,
+    Constant,
+    Leaf,
+    Type,
+    ValueExpression,
+    ValueFunction,
+    expression_faults,
+)
 
 _PRECEDENCE: Final = (("||",), ("+", "-"), ("*", "div", "idiv", "mod"))
 """The operators, those that bind least first."""
@@ -92,9 +102,10 @@ class FunctionBuilder:
         for part, each in ((then, value), (other, otherwise)):
             if not isinstance(each, Argument):
                 raise self.refusals.refused(part, "if ... then ... else between other than values", _CASES)
-        if type_of(value) != type_of(otherwise):
+        conditional = Conditional(condition, value, otherwise, position=position)
+        if type_of(conditional) is Type.ANY:
             raise self.refusals.refused(tree, "if ... then ... else between values of several types", _SAME)
-        return Conditional(condition, value, otherwise, position=position)
+        return conditional
 
     def switch(self, tree: Tree[Token], scope: Scope) -> Switch:
         """``switch`` from strings to strings."""
@@ -148,6 +159,9 @@ class FunctionBuilder:
         types = tuple(map(type_of, arguments))
         if form_in_query(name, types, arguments) is None:
             raise self._refused(tree, name, types)
+        call = Call(name, tuple(map(_written, arguments)))
+        for fault in expression_faults(call):
+            raise self.refusals.refused(tree, fault.message, fault.hint)
         return FunctionCall(name, arguments, position=self.refusals.position(tree))
 
     def _refused(self, tree: Tree[Token], name: str, types: tuple[Type | None, ...]) -> RefusedError:
@@ -156,15 +170,25 @@ class FunctionBuilder:
         forms = [form for form in VALUE_FUNCTIONS.get(name, ()) if form.takes(len(types))]
         if not forms:
             return self.refusals.refused(tree, f"{what} of {len(types)} arguments", _VALUES)
-        wanted = " and ".join(dict.fromkeys(each.value for form in forms for each in form.parameters))
+        wanted = " and ".join(dict.fromkeys(each.value for each in forms[-1].parameters))
         given = " and ".join("untyped value" if one is None else one.value for one in types)
         return self.refusals.refused(tree, f"{what} of {given}", f"it takes {wanted}: write {_cast(forms)}(value)")
 
 
 def _cast(forms: list[ValueFunction]) -> str:
     """The name of the function that makes of any value what a function takes."""
-    cast = CASTS.get(forms[0].parameters[0])
+    cast = CASTS.get(forms[-1].parameters[0])
     return "string" if cast is None else cast.name
+
+
+def _written(argument: Argument) -> ValueExpression:
+    """An argument as far as the table asks what it is: a literal, or any value."""
+    match argument:
+        case StringLiteral(value) | NumberLiteral(value):
+            return Constant(value)
+        case _:
+            cast = CASTS.get(type_of(argument) or Type.STRING)
+            return Leaf(()) if cast is None else Call(cast.name, (Leaf(()),))
 
 
 def _is_keyword(part: Part) -> bool:

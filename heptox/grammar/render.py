@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from heptox.errors import Fault, GrammarError
@@ -193,6 +194,9 @@ class _Rendering:
     def _joins(self, atom: Atom, name: str, seen: set[str]) -> bool:
         if not isinstance(atom, Comparison) or not isinstance(atom.right, Term) or atom.operator != "=":
             return False
+        computed = [term for term in atom_terms(atom) if value_expression(term.path) is not None]
+        if any(term.variable not in self._paths.bound for term in computed):
+            return False  # it is a predicate of a path of its own, where the context node is another one
         anchors = {self._paths.anchor(term.variable) for term in atom_terms(atom)}
         return name in anchors and len(anchors) == 2 and anchors <= seen
 
@@ -244,7 +248,8 @@ class _Rendering:
             plain = {
                 one for each in self.member.atoms if isinstance(each, Comparison | Presence) for one in atom_terms(each)
             }
-            return computed_condition(atom, lambda one: self._functions(one, plain, context), self._operand)
+            of = partial(self._functions, there=plain, context=context)
+            return computed_condition(atom, of, partial(self._operand, context=context))
         path = self._paths.path(term.variable)
         below = FunctionRendering(
             lambda leaf: syntax.PathExpression(".", tuple(steps_of(leaf))),

@@ -92,6 +92,8 @@ class TermPaths:
         try:
             wanted = self._reached(steps)
             for start in range(len(steps) - 1 - kept, 0, -1):
+                if any(step.predicates for step in steps[:start]):
+                    continue
                 shorter = [_descendant(steps[start]), *steps[start + 1 :]]
                 if steps[start].names != (WILDCARD,) and self._reached(shorter) == wanted:
                     return tuple(shorter)

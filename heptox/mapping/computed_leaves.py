@@ -21,8 +21,11 @@ from heptox.pattern import (
     ValueExpression,
     computed_step,
     expression_faults,
+    inverse,
+    leaf_paths,
     parts,
     substituted,
+    value_expression,
 )
 from heptox.schema import Path
 
@@ -134,30 +137,41 @@ def _holder(side: DeclaredSide, path: Path) -> Path:
 
 
 def returned_leaves(
-    side: DeclaredSide, arrow: Arrow, target: Leaf, findings: Findings
+    side: DeclaredSide, arrow: Arrow, value: Leaf, target: Leaf, findings: Findings
 ) -> tuple[tuple[Leaf, Leaf], ...]:
-    """For each leaf of the source that is had from the target leaf, that, and the value that it takes."""
+    """For each leaf of the source that is had from the target leaf, that, and the value that it takes: as the arrow
+    says, or by an inverse that is known.
+    """
     assert isinstance(arrow.source, ComputedValue)
     leaves = [found for written in arrow.source.leaves if (found := _leaf_path(side, written, Findings("", None)))]
     if len(arrow.inverses) > len(leaves):
         message = f"{arrow.source} has {len(leaves)} leaves, and {len(arrow.inverses)} inverses"
         findings.add("HX4041", message, arrow.inverses[-1], "write one for each leaf, in their order, or fewer")
         return ()
+    known = _known_inverse(value)
+    if not arrow.inverses and known is not None and len(leaves) == 1:
+        return ((leaf_at(side.tree, leaves[0]), _of_target(known, target)),)
     return tuple(_inverted(side, arrow, leaves, target, findings))
+
+
+def _known_inverse(value: Leaf) -> ValueExpression | None:
+    expression = value_expression(value.path)
+    leaves = () if expression is None else leaf_paths(expression)
+    return inverse(expression, leaves[0]) if expression is not None and len(leaves) == 1 else None
+
+
+def _of_target(expression: ValueExpression, target: Leaf) -> Leaf:
+    """An expression over the target leaf, which is ``.`` in it."""
+    found = substituted(expression, lambda _: LeafValue(target.path))
+    return Leaf(target.stop, target.path if found == LeafValue(target.path) else (computed_step(found),))
 
 
 def _inverted(
     side: DeclaredSide, arrow: Arrow, leaves: list[Path], target: Leaf, findings: Findings
 ) -> Iterator[tuple[Leaf, Leaf]]:
-    for path, inverse in zip(leaves, arrow.inverses, strict=False):
-        if inverse.leaves:
-            message = f"the inverse {inverse} speaks of {inverse.leaves[0]}"
-            findings.add("HX4041", message, inverse, "the target leaf is . there, and there is no other")
-            continue
-
-        def image(leaf: LeafValue | StringJoin) -> ValueExpression:
-            return LeafValue(target.path) if isinstance(leaf, LeafValue) else leaf
-
-        expression = substituted(inverse.expression, image)
-        step = target.path if expression == LeafValue(target.path) else (computed_step(expression),)
-        yield leaf_at(side.tree, path), Leaf(target.stop, step)
+    for path, given in zip(leaves, arrow.inverses, strict=False):
+        if given.leaves:
+            message = f"the inverse {given} speaks of {given.leaves[0]}"
+            findings.add("HX4041", message, given, "the target leaf is . there, and there is no other")
+        else:
+            yield leaf_at(side.tree, path), _of_target(given.expression, target)

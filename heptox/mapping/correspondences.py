@@ -12,8 +12,16 @@ from heptox.mapping.content import content_difference
 from heptox.mapping.declarations import DeclaredSide, Members, resolve, resolve_member
 from heptox.mapping.findings import Findings
 from heptox.mapping.paths import Leaf, leaf_at, leaf_text, path_text
-from heptox.pattern import TAG, value_expression
-from heptox.schema import TEXT, Path, SchemaTree
+from heptox.pattern import (
+    TAG,
+    Inverse,
+    Leaf as LeafValue,
+    ValueExpression,
+    leaf_paths,
+    substituted,
+    value_expression,
+)
+from heptox.schema import TEXT, Path, SchemaTree, plain
 
 Membership: TypeAlias = tuple[Path, str]
 """A box and the value of one of its members: a node of the box whose tag is that member."""
@@ -115,6 +123,35 @@ def correspondences(
     return tuple(found)
 
 
+def declared_inverses(found: Iterable[Correspondence]) -> tuple[Inverse, ...]:
+    """How leaves of the source are had from the values that arrows compute of them."""
+    return tuple(
+        Inverse(plain(c.source.stop), c.source.path[-1], leaf.path, _of_value(value))
+        for c in found
+        for leaf, value in c.returned
+        if leaf.stop == c.source.stop and c.arrow and c.arrow.inverses
+    )
+
+
+def mirrored_inverses(found: Iterable[Correspondence]) -> tuple[Inverse, ...]:
+    """How leaves of the target are had from what inverses compute of them: by the functions of one leaf."""
+    inverses = []
+    for c in found:
+        expression = value_expression(c.source.path)
+        for leaf, value in c.returned if len(c.returned) == 1 and c.arrow and c.arrow.inverses else ():
+            computed = value_expression(value.path)
+            if computed is not None and expression is not None and leaf_paths(expression) == (leaf.path,):
+                there = substituted(expression, lambda _: LeafValue(()))
+                inverses.append(Inverse(plain(c.target.stop), value.path[-1], c.target.path, there))
+    return tuple(inverses)
+
+
+def _of_value(leaf: Leaf) -> ValueExpression:
+    """What a leaf takes as an expression over the value itself."""
+    expression = value_expression(leaf.path)
+    return LeafValue(()) if expression is None else substituted(expression, lambda _: LeafValue(()))
+
+
 def check_boxes(
     boxes: Iterable[BoxDeclaration], found: Sequence[Correspondence], sides: Sequence[DeclaredSide], findings: Findings
 ) -> None:
@@ -139,7 +176,7 @@ def _correspondence(
         value = computed_leaf(source, arrow.source, findings)
         if value is None or end is None:
             return None
-        returned = returned_leaves(source, arrow, end[0], findings)
+        returned = returned_leaves(source, arrow, value, end[0], findings)
         found = Correspondence(value, end[0], into=end[1], arrow=arrow, returned=returned)
         return _allowed(found, source.tree, target.tree, findings)
     start = _leaf(source, arrow.source, findings)
@@ -179,8 +216,9 @@ def _leaf(side: DeclaredSide, written: SchemaPath, findings: Findings) -> _End |
     path, members = found
     if side.tree.box(path) or side.tree.is_leaf(path):
         return _end(side, *found)
-    if not side.tree.element(path).children and (*path, TEXT) in side.tree:
-        return _end(side, (*path, TEXT), members)  # it has attributes beside its value
+    text = (*path, TEXT)
+    if not side.tree.element(path).children and text in side.tree and not side.tree.edge(text).repeats:
+        return _end(side, text, members)  # it has attributes beside its value
     findings.add("HX4009", f"{path_text(side.tree, path)} is no leaf", written, _leaf_hint(side.tree, path))
     return None
 

@@ -222,10 +222,10 @@ def _depth(
 
     A node whose identity is not there, as that of a box node without its tag, ends the chain.
     """
-    depth = 0
+    depth = 1  # the root is always there
     for number, (column, values, identity) in enumerate(zip(columns, arguments, identities, strict=True), start=1):
         if identity is None:
             break
-        if column.makes(values) or (column.follows and number - 1 in (depth, 1)):  # the root is always there
+        if column.makes(values) or (column.follows and depth == number - 1):
             depth = number
     return depth

@@ -22,7 +22,14 @@ from heptox.grammar import (
 from heptox.mapping.code_tables import ReadTable
 from heptox.mapping.computed_leaves import with_tables
 from heptox.mapping.constants import constant_leaves, constant_value
-from heptox.mapping.correspondences import Correspondence, check_boxes, correspondences, entities
+from heptox.mapping.correspondences import (
+    Correspondence,
+    check_boxes,
+    correspondences,
+    declared_inverses,
+    entities,
+    mirrored_inverses,
+)
 from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, read_schemas
 from heptox.mapping.file_names import FileNames
 from heptox.mapping.findings import Findings
@@ -168,6 +175,8 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None, tables:
     mirrored = infer_mirrored(found, every, constants, sides, remarks)
     sound = _mapping(DeclaredSides(sides[0], mirrored.target), along, mirrored.rules)
     sound = replace(sound, invented_source=mirrored.invented, invented_target=made.invented)
+    inverses = declared_inverses(found)
+    sound = replace(sound, source_inverses=inverses, target_inverses=mirrored_inverses(found))
     return Examination(shown, declared, found, sound, findings.faults, remarks.faults)
 
 

@@ -14,6 +14,7 @@ from heptox.pattern import (
     NODE,
     Absence,
     Comparison,
+    Inverse,
     NoNode,
     Presence,
     Term,
@@ -292,7 +293,8 @@ class Mapping:
 
     ``along`` are the rules whose heads are in the target schema, ``against`` those of the mirrored reading, whose heads
     are in the source schema; ``None`` where a file of rules does not say them. Keys are absolute leaf paths, each
-    identifying its parent element (or stop node) in a document.
+    identifying its parent element (or stop node) in a document. The inverses are those that arrows declare for functions
+    of leaves of either side.
     """
 
     source: SchemaTree
@@ -307,6 +309,8 @@ class Mapping:
     declared_target_keys: frozenset[Path] = frozenset()
     invented_source: frozenset[Path] = field(default=frozenset(), compare=False)
     invented_target: frozenset[Path] = field(default=frozenset(), compare=False)
+    source_inverses: tuple[Inverse, ...] = field(default=(), compare=False)
+    target_inverses: tuple[Inverse, ...] = field(default=(), compare=False)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -357,6 +361,8 @@ class Mapping:
             self.declared_source_keys,
             self.invented_target,
             self.invented_source,
+            self.target_inverses,
+            self.source_inverses,
         )
 
     def __hash__(self) -> int:

@@ -76,10 +76,15 @@ def with_surrogates(
 
 
 def _identifiers(target: DeclaredSide) -> list[Path]:
-    """The leaves that identify elements, in schema order."""
-    own = (key for key in target.keys if is_identifier(target.tree, key))
-    keys = {*own, *(reference.target for reference in target.references)}
-    return sorted((key for key in keys if target.tree.stop(key)), key=lambda key: schema_order(target.tree, key))
+    """The leaves that identify stop nodes, and those that are referred to, in schema order.
+
+    Of two elements that are there together one alone has an identifier of its own, and none is there for that alone.
+    """
+    tree = target.tree
+    own = {key for key in target.keys if is_identifier(tree, key) and key[:-1] == tree.stop(key)}
+    referred = {reference.target for reference in target.references}
+    found = (key for key in own | referred if (stop := tree.stop(key)) and tree.required(key[:-1], below=stop))
+    return sorted(found, key=lambda key: schema_order(tree, key))
 
 
 def _identity(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from heptox.mapping.image import ImageNode
 from heptox.mapping.instance import StopNode, Subtree, Value
-from heptox.schema import Path
+from heptox.schema import Path, plain
 from heptox.xml import XmlElement
 
 
@@ -15,7 +15,8 @@ from heptox.xml import XmlElement
 class ValueTrace:
     """The route of a value: from the leaf ``source`` in or at the element ``start`` to ``target`` in or at ``end``.
 
-    The leaves are absolute schema paths. One that is ``copied`` is an inner node, whose value is all in it.
+    The leaves are absolute schema paths, of what is computed that of the node whose leaves it is computed of. One that
+    is ``copied`` is an inner node, whose value is all in it.
     """
 
     source: Path
@@ -69,4 +70,5 @@ class Trace:
                 if start in self._starts:
                     source, element, value = self._starts[start]
                     if value == node.values[leaf]:
-                        yield ValueTrace(source, element, node.node + leaf, end, isinstance(value, Subtree))
+                        target = (*plain(node.node), *leaf)
+                        yield ValueTrace(plain(source), element, target, end, isinstance(value, Subtree))

@@ -20,6 +20,7 @@ from heptox.pattern.containment import (
     fresh_name as fresh_name,
     surely_contained as surely_contained,
 )
+from heptox.pattern.inverses import Inverse as Inverse
 from heptox.pattern.minimise import (
     minimise_member as minimise_member,
     without_cases as without_cases,
@@ -83,6 +84,7 @@ from heptox.pattern.tree_pattern import (
     printed_test as printed_test,
 )
 from heptox.pattern.value_expression import (
+    NO_VALUE as NO_VALUE,
     Call as Call,
     Constant as Constant,
     Leaf as Leaf,
@@ -102,9 +104,16 @@ from heptox.pattern.value_functions import (
     VALUE_FUNCTIONS as VALUE_FUNCTIONS,
     form_of as form_of,
 )
+from heptox.pattern.value_inverses import (
+    VALUE as VALUE,
+    inverse as inverse,
+    is_one_to_one as is_one_to_one,
+    preimage as preimage,
+)
 from heptox.pattern.value_meaning import (
     SqlParts as SqlParts,
     evaluate_expression as evaluate_expression,
+    evaluator as evaluator,
     expression_in_sql as expression_in_sql,
     implied_leaves as implied_leaves,
     is_total as is_total,
@@ -116,6 +125,7 @@ from heptox.pattern.value_typing import (
     argument_types as argument_types,
     expression_faults as expression_faults,
     form_of_call as form_of_call,
+    is_cast as is_cast,
     result_type as result_type,
 )
 from heptox.pattern.values import Numeric as Numeric, double as double, holds as holds, literal as literal

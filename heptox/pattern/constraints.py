@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from heptox.pattern.absent_values import is_own
+from heptox.pattern.inverses import Inverse
 from heptox.pattern.model import NODE, TAG
 from heptox.pattern.value_expression import value_expression
 from heptox.pattern.value_meaning import is_total
@@ -23,7 +24,7 @@ class Constraints:
     ``keys`` are absolute paths whose value identifies its parent element in a document. ``references`` are pairs of a
     referring path and the key path that its value is guaranteed to be found at. Where documents may be images, which
     no schema guards, only the paths that are ``made`` are always there. ``valid`` documents have no tags in boxes but
-    the members'. At and below the paths in ``varied`` stand values that a translated query meets and the query it was
+    the members'. ``inverses`` are what a mapping declares of its functions of their leaves. At and below the paths in ``varied`` stand values that a translated query meets and the query it was
     made of did not, so that words may stand where that one compares numbers.
 
     Not slotted: every comparison of members asks the same questions, so the answers are kept.
@@ -35,6 +36,7 @@ class Constraints:
     made: frozenset[Path] | None = None
     valid: bool = False
     varied: frozenset[Path] = frozenset()
+    inverses: tuple[Inverse, ...] = ()
     _required: dict[tuple[Path, Path], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def required(self, node: Path, path: Path) -> bool:
@@ -75,6 +77,15 @@ class Constraints:
     def above(self, node: Path) -> Path:
         """The next stop node above one below the root."""
         return self.tree.stop(node[:-1])
+
+    @cached_property
+    def inverses_of(self) -> Mapping[tuple[Path, str], tuple[Inverse, ...]]:
+        """The inverses by the node and the step of the computed leaf."""
+        found: dict[tuple[Path, str], tuple[Inverse, ...]] = {}
+        for one in self.inverses:
+            key = one.node, one.computed
+            found[key] = (*found.get(key, ()), one)
+        return found
 
     @cached_property
     def keys_of(self) -> Mapping[Path, tuple[Path, ...]]:

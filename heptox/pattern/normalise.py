@@ -9,6 +9,7 @@ from heptox.checks import Check, no_check
 from heptox.pattern.absent_values import needed_terms, with_leaves
 from heptox.pattern.closure import Closure
 from heptox.pattern.constraints import Constraints
+from heptox.pattern.inverses import inverted
 from heptox.pattern.model import (
     NODE,
     Absence,
@@ -35,6 +36,7 @@ def normalise(member: Member, constraints: Constraints, check: Check = no_check)
     equal terms is written once, as a star around its least term; presence is kept only where nothing else implies it.
     ``check`` is called again and again.
     """
+    member = _inverted(member, constraints)
     while True:
         closure = Closure(member, constraints, check)
         if closure.contradictory:
@@ -52,6 +54,19 @@ def normalise(member: Member, constraints: Constraints, check: Check = no_check)
             member = Member(member.variables, atoms, member.template)  # a new absence can imply more
             continue
         return Member(member.variables, atoms, _template(member.template, closure))
+
+
+def _inverted(member: Member, constraints: Constraints) -> Member:
+    """The member with conditions on leaves instead of such on functions of them, where an inverse is known."""
+    atoms: set[Atom] = set()
+    nodes = {variable.name: variable.node for variable in member.variables}
+    for atom in member.atoms:
+        found = None
+        if isinstance(atom, Comparison) and atom.operator == "=" and isinstance(atom.right, Text):
+            node = nodes[atom.left.variable]
+            found = inverted(atom.left, atom.right.value, node, constraints.inverses_of)
+        atoms.update((atom,) if found is None else found)
+    return member if atoms == member.atoms else Member(member.variables, frozenset(atoms), member.template)
 
 
 def _with_leaves(member: Member, closure: Closure) -> Member:

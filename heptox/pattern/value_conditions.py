@@ -6,6 +6,7 @@ import operator
 from typing import Final
 
 from heptox.pattern.operators import OPERATORS
+from heptox.pattern.value_patterns import compiled
 from heptox.pattern.value_types import Type, ValueFunction
 
 _STRING: Final = Type.STRING
@@ -37,6 +38,15 @@ _TESTS: Final = (
         "coalesce(ends_with({0}, {1}), FALSE)",
         "whether the first string ends with the second",
         spark="coalesce(endswith({0}, {1}), FALSE)",
+    ),
+    ValueFunction(
+        "matches",
+        (_STRING, Type.PATTERN),
+        _BOOLEAN,
+        lambda value, pattern: compiled(pattern).search(value) is not None,
+        "coalesce(regexp_matches({0}, {1}), FALSE)",
+        "whether the regular expression finds something in the string",
+        spark="coalesce(regexp_like({0}, {1}), FALSE)",
     ),
     ValueFunction(
         "exists",

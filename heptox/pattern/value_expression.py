@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from heptox.schema import COMPUTED, Path
 
@@ -62,6 +62,10 @@ class Lookup:
 
 
 ValueExpression: TypeAlias = Leaf | Constant | StringJoin | Call | Lookup
+
+
+NO_VALUE: Final = Call("if", (Call("=", (Constant("false"), Constant("true"))), Constant("")))
+"""What is always absent."""
 
 
 def computed_step(expression: ValueExpression) -> str:

@@ -7,11 +7,12 @@ or tests what is absent is false. A new function is an entry of the module that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from heptox.pattern.operators import OPERATORS
 from heptox.pattern.value_conditions import CONDITIONS
+from heptox.pattern.value_dates import DATES
 from heptox.pattern.value_numbers import NUMBERS
 from heptox.pattern.value_strings import STRINGS
 from heptox.pattern.value_types import Type, ValueFunction
@@ -22,7 +23,7 @@ def _by_name(entries: tuple[ValueFunction, ...]) -> dict[str, tuple[ValueFunctio
     return {name: tuple(entry for entry in entries if entry.name == name) for name in names}
 
 
-VALUE_FUNCTIONS: Final[Mapping[str, tuple[ValueFunction, ...]]] = _by_name((*STRINGS, *NUMBERS, *CONDITIONS))
+VALUE_FUNCTIONS: Final[Mapping[str, tuple[ValueFunction, ...]]] = _by_name((*STRINGS, *NUMBERS, *CONDITIONS, *DATES))
 """The forms of all functions by their names in XPath."""
 
 SIGNS: Final = frozenset(name for name, each in OPERATORS.items() if not each.is_function)
@@ -32,7 +33,7 @@ def form_of(name: str, types: tuple[Type, ...]) -> ValueFunction | None:
     """The form of a function for arguments of these types; ``None`` where no form has so many.
 
     Numbers are compared with each other as decimals, and with anything else as doubles; other values as strings. Of
-    other functions it is the last form that takes the most arguments as they are.
+    other functions it is the form of just these types, else the last one that takes the most arguments as they are.
     """
     forms = [form for form in VALUE_FUNCTIONS.get(name, ()) if form.takes(len(types))]
     if not forms:
@@ -40,7 +41,13 @@ def form_of(name: str, types: tuple[Type, ...]) -> ValueFunction | None:
     if name in SIGNS:
         kind = compared_type(types)
         return next((form for form in forms if form.parameters[0] is kind), forms[-1])
-    return max(reversed(forms), key=lambda form: sum(map(fits, map(form.parameter, range(len(types))), types)))
+    return max(
+        reversed(forms), key=lambda form: _closeness([form.parameter(place) for place in range(len(types))], types)
+    )
+
+
+def _closeness(parameters: Sequence[Type], types: Sequence[Type]) -> tuple[bool, int]:
+    return list(parameters) == list(types), sum(map(fits, parameters, types))
 
 
 def compared_type(types: tuple[Type, ...]) -> Type:

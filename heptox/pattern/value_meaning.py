@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import Generic, TypeVar
+from functools import lru_cache, reduce
+from typing import Generic, TypeAlias, TypeVar
 
 from heptox.pattern.value_expression import Call, Constant, Leaf, Lookup, StringJoin, ValueExpression
+from heptox.pattern.value_patterns import read_pattern, replacement_for_java, replacement_for_re2
 from heptox.pattern.value_types import CASTS, Type, Value, ValueFunction
 from heptox.pattern.value_typing import argument_types, form_of_call, result_type
 from heptox.schema import Path
 
 _Sql = TypeVar("_Sql")
+_LeafValue: TypeAlias = Callable[[Path], str | None]
+_LeafValues: TypeAlias = Callable[[Path], Sequence[str]]
 
 
-def evaluate_expression(
-    expression: ValueExpression, leaf: Callable[[Path], str | None], leaves: Callable[[Path], Sequence[str]]
-) -> str | None:
+def evaluate_expression(expression: ValueExpression, leaf: _LeafValue, leaves: _LeafValues) -> str | None:
     """The value of an expression in which :func:`expression_faults` finds no fault; ``None`` where it has none.
 
     ``leaf`` gives the value of a leaf, ``leaves`` those of one that repeats, in document order. The value of a
@@ -29,31 +30,50 @@ def evaluate_expression(
     >>> evaluate_expression(name, {("first",): "Ann"}.get, {}.__getitem__) is None
     True
     """
-    return _string(_evaluated(expression, leaf, leaves), result_type(expression))
+    return evaluator(expression)(leaf, leaves)
 
 
-def _evaluated(
-    expression: ValueExpression, leaf: Callable[[Path], str | None], leaves: Callable[[Path], Sequence[str]]
-) -> Value | None:
+@lru_cache(maxsize=1024)
+def evaluator(expression: ValueExpression) -> Callable[[_LeafValue, _LeafValues], str | None]:
+    """What :func:`evaluate_expression` does for one expression, made ready for many nodes."""
+    evaluated, given = _evaluator(expression), result_type(expression)
+    return lambda leaf, leaves: _string(evaluated(leaf, leaves), given)
+
+
+def _evaluator(expression: ValueExpression) -> Callable[[_LeafValue, _LeafValues], Value | None]:
     match expression:
         case Leaf(path):
-            return leaf(path)
+            return lambda leaf, _: leaf(path)
         case Constant(value):
-            return value
+            return lambda *_: value
         case StringJoin(path, separator):
-            values = leaves(path)
-            return separator.join(values) if values else None
-        case Lookup(argument, codes, other):
-            code = evaluate_expression(argument, leaf, leaves)
-            found = None if code is None else dict(codes).get(code)
-            return evaluate_expression(other, leaf, leaves) if found is None and code is not None and other else found
+            return lambda _, leaves: separator.join(values) if (values := leaves(path)) else None
+        case Lookup():
+            return _lookup_evaluator(expression)
         case Call():
             form = known_form(expression)
-            arguments = [
-                _converted(_evaluated(argument, leaf, leaves), result_type(argument), wanted)
-                for argument, wanted in zip(expression.arguments, argument_types(expression, form), strict=True)
-            ]
-            return _applied(form, arguments)
+            wanted = argument_types(expression, form)
+            kinds = tuple(map(result_type, expression.arguments))
+            evaluators = tuple(map(_evaluator, expression.arguments))
+
+            def value_of(leaf: _LeafValue, leaves: _LeafValues) -> Value | None:
+                values = (each(leaf, leaves) for each in evaluators)
+                return _applied(form, list(map(_converted, values, kinds, wanted)))
+
+            return value_of
+
+
+def _lookup_evaluator(lookup: Lookup) -> Callable[[_LeafValue, _LeafValues], str | None]:
+    code, codes = evaluator(lookup.argument), dict(lookup.codes)
+    other = None if lookup.other is None else evaluator(lookup.other)
+
+    def value_of(leaf: _LeafValue, leaves: _LeafValues) -> str | None:
+        found = code(leaf, leaves)
+        if found is None or found in codes or other is None:
+            return None if found is None else codes.get(found)
+        return other(leaf, leaves)
+
+    return value_of
 
 
 def known_form(call: Call) -> ValueFunction:
@@ -134,14 +154,19 @@ def _in_sql(expression: ValueExpression, of: SqlParts[_Sql]) -> _Sql:
 
 def _sql_argument(argument: ValueExpression, wanted: Type, of: SqlParts[_Sql]) -> _Sql:
     match argument:
+        case Constant(value) if wanted is Type.PATTERN:
+            return of.string(read_pattern(value).shared)
+        case Constant(value) if wanted is Type.REPLACEMENT:
+            forms = (of.string(replacement_for_re2(value)), of.string(replacement_for_java(value)))
+            return of.template("{0}", forms, "{1}")
         case Call("xs:decimal" | "xs:integer", (Constant() as written,)) if wanted in CASTS:  # a literal
             argument = written
     if isinstance(argument, Constant) and wanted in CASTS:
         cast = CASTS[wanted]
-        value = cast.read(argument.value)
-        if value is None:
+        constant = cast.read(argument.value)
+        if constant is None:
             raise LookupError(f"{argument.value} is no {wanted.value}")
-        return of.template(f"CAST({{0}} AS {cast.sql_type})", (of.string(cast.string(value)),), None)
+        return of.template(f"CAST({{0}} AS {cast.sql_type})", (of.string(cast.string(constant)),), None)
     return _sql_converted(_in_sql(argument, of), result_type(argument), wanted, of)
 
 
@@ -153,16 +178,21 @@ def _sql_converted(value: _Sql, given: Type, wanted: Type, of: SqlParts[_Sql]) -
 
 
 def _sql_lookup(lookup: Lookup, of: SqlParts[_Sql]) -> _Sql:
-    code = expression_in_sql(lookup.argument, of)
-    arguments = [code]
-    arguments += [of.string(text) for pair in lookup.codes for text in pair]
-    cases = "".join(f" WHEN {{{place}}} THEN {{{place + 1}}}" for place in range(1, len(arguments), 2))
+    code, codes = expression_in_sql(lookup.argument, of), dict(lookup.codes)
+    found = of.template("CAST(NULL AS STRING)", (), None)
+    if codes:
+        texts = tuple(map(of.string, (*codes, *codes.values())))
+        keys, values = (
+            ", ".join(f"{{{place}}}" for place in range(start, start + len(codes))) for start in (1, 1 + len(codes))
+        )
+        duckdb = f"([{values}])[list_position([{keys}], {{0}})]"
+        found = of.template(
+            duckdb, (code, *texts), f"element_at(map_from_arrays(array({keys}), array({values})), {{0}})"
+        )
     if lookup.other is None:
-        return of.template(f"CASE {{0}}{cases} END" if cases else "CAST(NULL AS STRING)", tuple(arguments), None)
-    other = len(arguments)
-    arguments.append(expression_in_sql(lookup.other, of))
-    known = f"CASE {{0}}{cases} ELSE {{{other}}} END" if cases else f"{{{other}}}"
-    return of.template(f"CASE WHEN {{0}} IS NOT NULL THEN {known} END", tuple(arguments), None)
+        return found
+    other = expression_in_sql(lookup.other, of)
+    return of.template("coalesce({0}, CASE WHEN {1} IS NOT NULL THEN {2} END)", (found, code, other), None)
 
 
 # -- certainty ---------------------------------------------------------------------------------------------------

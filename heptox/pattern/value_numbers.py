@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import nan
 from typing import Final
@@ -43,7 +44,6 @@ _CASTS: Final = (
     ),
 )
 
-_BINARY: Final = (Type.DECIMAL, Type.DECIMAL)
 _TYPE: Final = "DECIMAL(24, 12)"
 _EXACT: Final = Context(prec=100)
 _DOUBLED_UNIT: Final = "({1} + {1})"
@@ -71,22 +71,22 @@ def _quotient(left: Decimal, right: Decimal) -> Decimal | None:
 def _both(duckdb: str, spark: str) -> tuple[str, str]:
     """A template in which both arguments have names, for they are long, and each engine's own form of it."""
     return (
-        f"list_transform([{{'a': {{0}}, 'b': {{1}}}}], lambda s: {duckdb})[1]",
-        f"transform(array(struct({{0}} AS a, {{1}} AS b)), s -> {spark})[0]",
+        f"list_transform([{{'a': {{0}}, 'b': {{1}}}}], lambda operands: {duckdb})[1]",
+        f"transform(array(struct({{0}} AS a, {{1}} AS b)), operands -> {spark})[0]",
     )
 
 
 # The one factor's digits before and after the point are multiplied one after the other, so that 38 digits are enough.
-_FRACTION: Final = "CAST(s.b % 1 AS DECIMAL(12, 12))"
-_WHOLE: Final = f"CAST(s.b - {_FRACTION} AS DECIMAL(12, 0))"
+_FRACTION: Final = "CAST(operands.b % 1 AS DECIMAL(12, 12))"
+_WHOLE: Final = f"CAST(operands.b - {_FRACTION} AS DECIMAL(12, 0))"
 _PRODUCT: Final = (
-    f"CASE WHEN CAST(s.a * {_FRACTION} AS {_TYPE}) = s.a * {_FRACTION}"
-    f" THEN TRY_CAST(s.a * {_WHOLE} + CAST(s.a * {_FRACTION} AS {_TYPE}) AS {_TYPE}) END"
+    f"CASE WHEN CAST(operands.a * {_FRACTION} AS {_TYPE}) = operands.a * {_FRACTION}"
+    f" THEN TRY_CAST(operands.a * {_WHOLE} + CAST(operands.a * {_FRACTION} AS {_TYPE}) AS {_TYPE}) END"
 )
 _PRODUCTS: Final = _both(_PRODUCT, _PRODUCT)
 
 # A quotient of integers, which a remainder makes exact.
-_SIGNED: Final = "CASE WHEN s.b < 0 THEN -s.{0} ELSE s.{0} END"
+_SIGNED: Final = "CASE WHEN operands.b < 0 THEN -operands.{0} ELSE operands.{0} END"
 _TOP: Final = f"CAST(({_SIGNED.format('a')}) * CAST('1000000000000' AS DECIMAL(13, 0)) AS DECIMAL(24, 0))"
 _BOTTOM: Final = f"CAST(({_SIGNED.format('b')}) * CAST('1000000000000' AS DECIMAL(13, 0)) AS DECIMAL(24, 0))"
 _DIVIDEND: Final = f"({_TOP} * CAST('2000000000000' AS DECIMAL(13, 0)) + {_BOTTOM})"
@@ -95,7 +95,8 @@ _EVEN: Final = f"({_DIVIDEND} - (({_DIVIDEND} % {_DIVISOR}) + {_DIVISOR}) % {_DI
 
 
 def _quotients() -> tuple[str, str]:
-    form = "CASE WHEN s.b <> 0 THEN TRY_CAST({0} * CAST('0.000000000001' AS DECIMAL(12, 12)) AS DECIMAL(24, 12)) END"
+    least = "CAST('0.000000000001' AS DECIMAL(12, 12))"
+    form = f"CASE WHEN operands.b <> 0 THEN TRY_CAST({{0}} * {least} AS {_TYPE}) END"
     whole = f"TRY_CAST({{0}} AS {_TYPE.replace('12)', '0)')})"
     return _both(
         form.format(whole.format(f"CAST({_EVEN} AS HUGEINT) // CAST({_DIVISOR} AS HUGEINT)")),
@@ -106,41 +107,24 @@ def _quotients() -> tuple[str, str]:
 _QUOTIENTS: Final = _quotients()
 _TWICE: Final = "({0} + {0} + {1})"
 
+
+def _arithmetic(
+    name: str, meaning: Callable[..., Decimal | None], duckdb: str, summary: str, spark: str | None = None
+) -> Iterator[ValueFunction]:
+    """The forms of an operator that gives an integer for integers."""
+    for kind in (Type.INTEGER, Type.DECIMAL):
+        written = f"{{0}} {name} {{1}}"
+        yield ValueFunction(
+            name, (kind, kind), kind, meaning, duckdb, summary, written, is_total=False, propagates=True, spark=spark
+        )
+
+
 _ARITHMETIC: Final = (
-    ValueFunction(
-        "+",
-        _BINARY,
-        Type.DECIMAL,
-        lambda left, right: bounded(left + right),
-        f"TRY_CAST({{0}} + {{1}} AS {_TYPE})",
-        "the sum",
-        xquery="{0} + {1}",
-        is_total=False,
-        propagates=True,
+    *_arithmetic("+", lambda left, right: bounded(left + right), f"TRY_CAST({{0}} + {{1}} AS {_TYPE})", "the sum"),
+    *_arithmetic(
+        "-", lambda left, right: bounded(left - right), f"TRY_CAST({{0}} - {{1}} AS {_TYPE})", "the difference"
     ),
-    ValueFunction(
-        "-",
-        _BINARY,
-        Type.DECIMAL,
-        lambda left, right: bounded(left - right),
-        f"TRY_CAST({{0}} - {{1}} AS {_TYPE})",
-        "the difference",
-        xquery="{0} - {1}",
-        is_total=False,
-        propagates=True,
-    ),
-    ValueFunction(
-        "*",
-        _BINARY,
-        Type.DECIMAL,
-        _product,
-        _PRODUCTS[0],
-        "the product",
-        xquery="{0} * {1}",
-        is_total=False,
-        propagates=True,
-        spark=_PRODUCTS[1],
-    ),
+    *_arithmetic("*", _product, _PRODUCTS[0], "the product", _PRODUCTS[1]),
     ValueFunction(
         "div",
         (Type.DECIMAL, Type.DIVISOR),
@@ -155,7 +139,7 @@ _ARITHMETIC: Final = (
     ),
     ValueFunction(
         "div",
-        _BINARY,
+        (Type.DECIMAL, Type.DECIMAL),
         Type.DECIMAL,
         _quotient,
         _QUOTIENTS[0],

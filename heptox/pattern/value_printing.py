@@ -134,6 +134,8 @@ class _Printer:
             and not is_cast(argument, wanted)
         ):
             yield from self._needs(argument, inner)
+        elif isinstance(argument, StringJoin):
+            yield f"exists({self.leaf(argument.path)})"
         else:
             yield f"exists({self._argument(argument, wanted, form)})"
 
@@ -160,7 +162,7 @@ def _guarded(guards: list[str], text: str) -> str:
 
 
 def _constant(value: str, wanted: Type) -> str:
-    if wanted.is_numeric:
+    if wanted.is_numeric or wanted.is_constant:
         text = value.strip(" \t\n\r").removeprefix("+")
         return text if _NUMBER.fullmatch(text) else f"{CASTS[wanted].name}({quoted(text)})"
     return f"{CASTS[wanted].name}({quoted(value)})"

@@ -7,6 +7,7 @@ import re
 from decimal import Decimal
 from typing import Final
 
+from heptox.pattern.value_patterns import replaced
 from heptox.pattern.value_types import Type, ValueFunction
 
 _STRING: Final = Type.STRING
@@ -54,9 +55,9 @@ _LONGER_IN_UPPER_CASE: Final = "".join(
 """The letters that become several letters, as ``ß`` does: DuckDB puts one letter for another."""
 _UPPER: Final = (
     f"CASE WHEN regexp_matches({{0}}, '[{_LONGER_IN_UPPER_CASE}]')"
-    " THEN array_to_string(list_transform(string_split({0}, ''), lambda c: coalesce("
+    " THEN array_to_string(list_transform(string_split({0}, ''), lambda letter: coalesce("
     f"string_split('{' '.join(character.upper() for character in _LONGER_IN_UPPER_CASE)}', ' ')"
-    f"[instr('{_LONGER_IN_UPPER_CASE}', c)], upper(c))), '') ELSE upper({{0}}) END"
+    f"[instr('{_LONGER_IN_UPPER_CASE}', letter)], upper(letter))), '') ELSE upper({{0}}) END"
 )
 
 
@@ -127,6 +128,15 @@ STRINGS: Final = (
         _after,
         "CASE WHEN instr({0}, {1}) = 0 THEN '' ELSE substr({0}, instr({0}, {1}) + length({1})) END",
         "what stands after the first occurrence of the second string; empty where there is none",
+    ),
+    ValueFunction(
+        "replace",
+        (_STRING, Type.PATTERN, Type.REPLACEMENT),
+        _STRING,
+        replaced,
+        "regexp_replace({0}, {1}, {2}, 'g')",
+        "all that the regular expression finds replaced, with `$1` for what its first group found",
+        spark="regexp_replace({0}, {1}, {2})",
     ),
     ValueFunction("upper-case", (_STRING,), _STRING, str.upper, _UPPER, "in upper case", spark="upper({0})"),
     ValueFunction(

@@ -7,6 +7,7 @@ the one form that XPath gives it; a year has four digits.
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -122,10 +123,6 @@ _SQL_DECIMAL: Final = f"DECIMAL({2 * DIGITS}, {DIGITS})"
 _AS_STRING: Final = "regexp_replace(CAST({0} AS STRING), '[.]?0+$', '')"
 
 
-def _text(value: Value) -> str:
-    return str(value)
-
-
 def _number(value: Value) -> str:
     return canonical(value) if isinstance(value, Decimal) else repr(value)
 
@@ -147,6 +144,47 @@ def reciprocal(value: str) -> Decimal | None:
     return inverse if inverse and _WIDE.multiply(inverse, divisor) == 1 else None
 
 
+_YEAR: Final = "(?:[1-9][0-9][0-9][0-9]|0[1-9][0-9][0-9]|00[1-9][0-9]|000[1-9])"
+_DATE: Final = f"({_YEAR}-[0-9][0-9]-[0-9][0-9])"
+_TIME: Final = "((?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])(?:[.](?:0+|([0-9]{0,5}[1-9])0*))?"
+_ZONE: Final = "(Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"
+
+
+def _temporal(name: str, date: bool, time: bool) -> Cast:
+    """The cast to dates, times or both; a fraction of a second has six digits at most."""
+    pattern = f"{_SPACE}{_DATE * date}{'T' * (date and time)}{_TIME * time}{_ZONE}{_SPACE}"
+    form = re.compile(pattern)
+    zone_group = date + 2 * time + 1
+
+    def read(value: str) -> Value | None:
+        found = form.fullmatch(value)
+        if found is None or (date and not _is_date(found[1])):
+            return None
+        zone = found[zone_group] or ""
+        fraction = found[zone_group - 1] if time else None
+        hours = found[zone_group - 2] if time else ""
+        day = found[1] if date else ""
+        between = "T" if date and time else ""
+        return day + between + hours + (f".{fraction}" if fraction else "") + ("Z" if zone[1:] == "00:00" else zone)
+
+    def group(number: int) -> str:
+        return f"regexp_extract({{0}}, '^{pattern}$', {number})"
+
+    zone = f"regexp_replace({group(zone_group)}, '^[+-]00:00$', 'Z')"
+    fraction = f"CASE WHEN {group(zone_group - 1)} = '' THEN '' ELSE concat('.', {group(zone_group - 1)}) END"
+    parts = [*[group(1)] * date, *["'T'"] * (date and time), *[group(zone_group - 2), fraction] * time, zone]
+    valid = f"TRY_CAST({group(1)} AS DATE) IS NOT NULL" if date else f"{group(1)} <> ''"
+    return Cast(name, "STRING", read, f"CASE WHEN {valid} THEN concat({', '.join(parts)}) END", str, "{0}")
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
 _WIDE: Final = Context(prec=60)
 _decimal: Final = _reading(_DECIMAL)
 
@@ -156,6 +194,9 @@ CASTS: Final[Mapping[Type, Cast]] = {
         "xs:integer", _SQL_DECIMAL, _reading(_INTEGER), _as_number(_INTEGER, _SQL_DECIMAL), _number, _AS_STRING
     ),
     Type.DOUBLE: Cast("xs:double", "DOUBLE", double, _as_number(_DOUBLE, "DOUBLE"), _number, "CAST({0} AS STRING)"),
+    Type.DATE: _temporal("xs:date", date=True, time=False),
+    Type.DATE_TIME: _temporal("xs:dateTime", date=True, time=True),
+    Type.TIME: _temporal("xs:time", date=False, time=True),
     Type.DIGITS: Cast("xs:integer", _SQL_DECIMAL, _unit, "", _number, ""),
     Type.DIVISOR: Cast("xs:decimal", _SQL_DECIMAL, reciprocal, "", _number, ""),
 }

@@ -7,8 +7,10 @@ from functools import lru_cache
 from typing import Final
 
 from heptox.errors import Fault, near_names
+from heptox.pattern.value_dates import picture_faults
 from heptox.pattern.value_expression import Call, Constant, Lookup, ValueExpression, parts
 from heptox.pattern.value_functions import SIGNS, VALUE_FUNCTIONS, fits, form_of
+from heptox.pattern.value_patterns import pattern_faults, replacement_faults
 from heptox.pattern.value_types import CASTS, Type, ValueFunction, reciprocal
 
 
@@ -34,7 +36,14 @@ def form_of_call(call: Call) -> ValueFunction | None:
     match call:
         case Call("div", (dividend, Constant(divisor))) if reciprocal(divisor) is not None:
             return form_of(call.function, (result_type(dividend), Type.DIVISOR))
+        case Call("+" | "-" | "*", arguments):
+            return form_of(call.function, tuple(map(_operand_type, arguments)))
     return form_of(call.function, tuple(map(result_type, call.arguments)))
+
+
+def _operand_type(argument: ValueExpression) -> Type:
+    is_integer = isinstance(argument, Constant) and CASTS[Type.INTEGER].read(argument.value) is not None
+    return Type.INTEGER if is_integer else result_type(argument)
 
 
 def argument_types(call: Call, form: ValueFunction) -> tuple[Type, ...]:
@@ -66,7 +75,7 @@ def expression_faults(expression: ValueExpression) -> list[Fault]:
     faults = [fault for call in calls for fault in _call_faults(call)]
     lookups = (part for part in parts(expression) if isinstance(part, Lookup))
     faults += [
-        Fault("HX4073", f"lookup takes a string, not a {result_type(inner).value}")
+        Fault("HX4073", f"lookup takes strings, not the type {result_type(inner).value}")
         for lookup in lookups
         for inner in (lookup.argument, lookup.other)
         if inner is not None and not _becomes(inner, Type.STRING)
@@ -88,10 +97,12 @@ def _call_faults(call: Call) -> Iterator[Fault]:
         wanted = " or ".join(map(str, numbers)) + more
         yield Fault("HX4072", f"{call.function} takes {wanted} arguments, not {len(call.arguments)}")
         return
-    for number, (argument, wanted_type) in enumerate(zip(call.arguments, argument_types(call, form), strict=True), 1):
-        yield from _argument_faults(call.function, number, argument, wanted_type)
     if call.function in SIGNS and Type.BOOLEAN in map(result_type, call.arguments):
         yield Fault("HX4073", f"a condition cannot be compared by {call.function}", hint="use and, or, not")
+        return
+    for number, (argument, kind) in enumerate(zip(call.arguments, argument_types(call, form), strict=True), 1):
+        yield from _argument_faults(call.function, number, argument, kind)
+    yield from _pattern_faults(call)
 
 
 def _argument_faults(function: str, number: int, argument: ValueExpression, wanted: Type) -> Iterator[Fault]:
@@ -99,10 +110,29 @@ def _argument_faults(function: str, number: int, argument: ValueExpression, want
     if isinstance(argument, Constant) and wanted in CASTS:
         if CASTS[wanted].read(argument.value) is None:
             yield Fault("HX4073", f'{where}, "{argument.value}", is no {wanted.value}')
+    elif wanted.is_constant:
+        if not isinstance(argument, Constant):
+            yield Fault("HX4073", f"{where} is no constant", hint=f"a {wanted.value} is written in the expression")
     elif not _becomes(argument, wanted):
         yield Fault(
-            "HX4073", f"{where} is a {result_type(argument).value}, not a {wanted.value}", hint=_HINTS.get(wanted)
+            "HX4073", f"{where} is of type {result_type(argument).value}, not {wanted.value}", hint=_HINTS.get(wanted)
         )
+
+
+def _pattern_faults(call: Call) -> Iterator[Fault]:
+    match call:
+        case Call("replace", (_, Constant(pattern), Constant(replacement))):
+            faults = replacement_faults(pattern, replacement)
+        case Call("matches", (_, Constant(pattern))):
+            faults = pattern_faults(pattern)
+        case Call("format-date" | "format-dateTime" | "format-time" as name, (_, Constant(picture))):
+            for fault in picture_faults(name, picture):
+                yield Fault("HX4074", f"{picture} is no picture that all engines read alike: {fault}")
+            return
+        case _:
+            return
+    for fault in faults:
+        yield Fault("HX4074", f"{pattern} is no regular expression that all engines read alike: {fault}")
 
 
 _HINTS: Final = {

@@ -53,10 +53,12 @@ def split_selection(step: str) -> tuple[str, tuple[SelectionTest, ...]]:
 
     >>> split_selection('{urn:a}field[["exists",["@tag"],[]]]')
     ('{urn:a}field', (SelectionTest(test='exists', path=('@tag',), values=()),))
+    >>> split_selection('field[["exists",["{urn:a}tag"],[]]]')[0]
+    'field'
     >>> split_selection("[Box]")
     ('[Box]', ())
     """
-    at = step.find("[", step.find("}") + 1)
+    at = step.find("[", step.find("}") + 1 if step.startswith(("{", "Q{")) else 0)
     if at < 1 or step.startswith(COMPUTED):
         return step, ()
     found = json.loads(step[at:])

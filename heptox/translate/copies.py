@@ -112,13 +112,13 @@ def copy_rule(rule: Rule, number: str, modes: tuple[Mode, ...], document: str = 
 def _selecting(part: OptionalPart) -> Iterator[Atom]:
     """What the tests of an optional part say.
 
-    Raises :class:`TranslationError` (HX5017) for one with several values.
+    Raises :class:`TranslationError` (HX5018) for one with several values.
     """
     for name, test in part.tests:
         atoms = test_atoms(name, test)
         if not atoms:
             message = f"a selection by one of {', '.join(test.values)} is of a part that need not be there"
-            raise TranslationError(Fault("HX5017", message, hint="draw an arrow for each value"))
+            raise TranslationError(Fault("HX5018", message, hint="draw an arrow for each value"))
         yield from atoms
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Table
+from collections.abc import Iterable, Iterator, Mapping as Table
 from dataclasses import dataclass
 
 from heptox.mapping import Mapping, Rule
@@ -17,7 +17,10 @@ from heptox.pattern import (
     Term,
     Variable,
     atom_terms,
+    leaf_paths,
+    needed_terms,
     template_terms,
+    value_expression,
 )
 from heptox.schema import Path, SchemaTree
 from heptox.translate.image import is_inside
@@ -59,6 +62,8 @@ class Demand:
             terms.update(atom_terms(atom))
             if isinstance(atom, Comparison | Presence):
                 present.update(atom_terms(atom))
+        terms = {leaf for term in terms for leaf in computed_of(term)}
+        present = {leaf for term in present if isinstance(term, Term) for leaf in needed(term)}
         for variable in member.variables:
             whole = mapping.target.whole_at(variable.node)
             if whole is not None and variable.parent is not None and is_inside(mapping.target, variable.node):
@@ -109,6 +114,18 @@ class Demand:
         )
 
 
+def computed_of(term: Term) -> Iterator[Term]:
+    """The leaves that a term is computed of; itself, if it is one."""
+    expression = value_expression(term.path)
+    for path in (term.path,) if expression is None else leaf_paths(expression):
+        yield Term(term.variable, path)
+
+
+def needed(term: Term) -> Iterable[Term]:
+    """The leaves that have to be there for a term to be."""
+    return (term,) if value_expression(term.path) is None else needed_terms(term)
+
+
 def lowest_variables(tree: SchemaTree, member: Member) -> list[Variable]:
     """The variables below which no other stands, but for the root and what is inside copied subtrees."""
     outside = [variable for variable in member.variables if not is_inside(tree, variable.node)]
@@ -125,7 +142,8 @@ def spoken_variables(member: Member, mapping: Mapping) -> set[str]:
         if isinstance(atom, Comparison | Presence):
             spoken.update(
                 term.variable
-                for term in atom_terms(atom)
+                for computed in atom_terms(atom)
+                for term in needed(computed)
                 if term.path != (TAG,) and not may_be_constant(mapping, member.node(term.variable), term.path)
             )
     return spoken

@@ -7,9 +7,22 @@ from functools import partial
 from itertools import product
 
 from heptox.mapping import Mapping, Rule
-from heptox.pattern import TAG, Absence, Member, NoNode, Presence, Term, Variable, fresh_name, is_constant
+from heptox.pattern import (
+    TAG,
+    Absence,
+    Member,
+    NoNode,
+    Presence,
+    Term,
+    Variable,
+    atom_terms,
+    fresh_name,
+    is_constant,
+    template_terms,
+    value_expression,
+)
 from heptox.schema import Path
-from heptox.translate.demand import spoken_variables
+from heptox.translate.demand import computed_of, spoken_variables
 from heptox.translate.image import Losses, is_inside
 from heptox.translate.knowledge import is_always_made, is_filled, makers, shows_itself
 from heptox.translate.model import Loss
@@ -111,6 +124,10 @@ class Existence:
             elif isinstance(atom, NoNode):
                 asked = tuple(path for path, _ in atom.tests) if self._may_be_made(atom.node) else ((),)
                 taken += [(atom.node, path, "absent") for path in asked]
+        computed = {*template_terms(member.template), *(term for atom in member.atoms for term in atom_terms(atom))}
+        for term in computed:
+            if value_expression(term.path) is not None:
+                taken += [(member.node(term.variable), leaf.path, "absent") for leaf in computed_of(term)]
         return {
             Loss((*node, *path), f"no arrow supplies it: it is taken to be {word} everywhere")
             for node, path, word in taken

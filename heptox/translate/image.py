@@ -6,28 +6,40 @@ from collections.abc import Iterable, Iterator, Mapping as Table, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
+from typing import NoReturn
 
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import Mapping, Rule
 from heptox.pattern import (
+    NO_VALUE,
     NODE,
     Absence,
     Atom,
     Comparison,
+    Constant,
     DeepEqual,
+    Leaf,
     LeafItem,
     Member,
     Number,
     Presence,
     SameValue,
+    StringJoin,
     Template,
     Term,
     Text,
+    ValueExpression,
     Variable,
     atom_terms,
+    computed_step,
+    constant_step,
+    evaluate_expression,
+    leaf_paths,
     map_atom,
     map_template,
+    substituted,
     template_terms,
+    value_expression,
 )
 from heptox.schema import Path, SchemaTree
 from heptox.translate.copies import Copy, element_name, refuse_names
@@ -66,6 +78,9 @@ class Image:
         return self._terms[term]
 
     def _term(self, term: Term) -> Term | None:
+        expression = value_expression(term.path)
+        if expression is not None:
+            return self._computed(term, expression)
         node = self.member.node(term.variable)
         if is_inside(self.mapping.target, node):
             return Term(_inside_name(term.variable), term.path)
@@ -74,6 +89,41 @@ class Image:
         provider = self.providers.get(term)
         copy = self.copies[term.variable][0] if provider is None else provider
         return supplied(copy.node(node), term.path)
+
+    def _computed(self, term: Term, expression: ValueExpression) -> Term | None:
+        """A function of leaves as one of what they take their values from.
+
+        Raises :class:`TranslationError` (HX5017) where these are of several nodes.
+        """
+        variables: set[str] = set()
+
+        def image(leaf: Leaf | StringJoin) -> ValueExpression:
+            if isinstance(leaf, StringJoin):
+                self._refuse_function(term, "gathers values of nodes that rules make")
+            origin = self.term(Term(term.variable, leaf.path))
+            if origin is None:
+                return NO_VALUE
+            if origin.path == (NODE,):
+                self._refuse_function(term, "computes with an invented identifier")
+            computed = value_expression(origin.path)
+            if isinstance(computed, Constant):
+                return computed
+            variables.add(origin.variable)
+            return Leaf(origin.path) if computed is None else computed
+
+        found = substituted(expression, image)
+        if len(variables) > 1:
+            self._refuse_function(term, "speaks of leaves that come from several nodes")
+        if not leaf_paths(found):
+            value = evaluate_expression(found, lambda _: None, lambda _: ())
+            return None if value is None else Term(self.member.roots[term.variable], (constant_step(value),))
+        variable = next(iter(variables), self.member.roots[term.variable])
+        return Term(variable, found.path if isinstance(found, Leaf) else (computed_step(found),))
+
+    def _refuse_function(self, term: Term, reason: str) -> NoReturn:
+        shown = self.mapping.target.written(term.path)
+        hint = "ask for the leaves, and compute with the answer"
+        raise TranslationError(Fault("HX5017", f"{shown} {reason}: it is not translated yet", hint=hint))
 
     def inside(self, losses: Losses) -> list[Variable] | None:
         """The variables inside copied subtrees, which stand at the same place inside the originals.

@@ -95,7 +95,9 @@ def source_constraints(mapping: Mapping) -> Constraints:
     """
     references = frozenset((ref.source, ref.target) for ref in mapping.source_references if ref.inferred)
     varied = frozenset(_partly_carried(mapping))
-    return Constraints(mapping.source, mapping.source_keys, references, valid=True, varied=varied)
+    return Constraints(
+        mapping.source, mapping.source_keys, references, valid=True, varied=varied, inverses=mapping.source_inverses
+    )
 
 
 def _partly_carried(mapping: Mapping) -> Iterator[Path]:
@@ -361,7 +363,8 @@ def _identities(mapping: Mapping, rule: Rule, node: Path, leaf: Path | None = No
     with a leaf of the node.
     """
     found = []
-    needs = Needs({term for head in rule.head if node[: len(head.node)] == head.node for _, term in head.leaves})
+    made = [head for head in rule.head if head.node and node[: len(head.node)] == head.node]
+    needs = Needs({term for head in made for leaf, term in head.leaves if _identifies(head, leaf)})
     wanted = None if leaf is None else supplied(rule.at(node), leaf)
     if wanted is not None:
         needs.present.add(Term(wanted.variable, wanted.path))
@@ -386,5 +389,9 @@ def _identifying(mapping: Mapping, head: HeadNode) -> Iterator[LeafItem]:
         yield LeafItem("value", "", Term(head.each, (NODE,)))
     for leaf in ((TAG,), *mapping.target.own_leaves(head.node), *filter(is_argument, dict(head.leaves))):
         term = head.term(leaf)
-        if term is not None and (leaf == (TAG,) or (head.each is None and head.key in (None, leaf))):
+        if term is not None and _identifies(head, leaf):
             yield LeafItem("element", "/".join(leaf) or ".", term)
+
+
+def _identifies(head: HeadNode, leaf: Path) -> bool:
+    return leaf == (TAG,) or (head.each is None and head.key in (None, leaf))

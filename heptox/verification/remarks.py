@@ -37,6 +37,8 @@ MOST_NAMED: Final = 8
 """Leaves that one remark names at most."""
 MOST_TRIES: Final = 100
 """Lines that are tried at most."""
+MOST_RULES: Final = 10_000
+"""How many rules are inferred at most for all lines that are tried."""
 LIKE: Final = 0.75
 """How like the names of two leaves are between which an arrow is proposed."""
 
@@ -73,14 +75,15 @@ def remarks(
     tries: int = MOST_TRIES,
 ) -> tuple[Remark, ...]:
     """What there is to know of a mapping, each direction after the other; ``arrows`` is its text, if it was inferred,
-    on which as many lines as ``tries`` says are tried.
+    on which as many lines as ``tries`` says are tried, fewer where it has very many rules: each time, all are inferred.
 
     What makes nothing is counted on the documents, which are valid ones of their side, and said to be random if they
     ``are_random``.
     """
     documents = {Law.ALONG: source_documents, Law.AGAINST: target_documents}
     examined = None if arrows is None else arrows.examined()
-    trials = None if arrows is None else _LineTrials(arrows, tries)
+    rules = sum(len(law.read(mapping).rules) for law in served(mapping))
+    trials = None if arrows is None else _LineTrials(arrows, min(tries, MOST_RULES // max(rules, 1)))
     found: list[Remark] = []
     for law in served(mapping):
         found += _DirectionRemarks(mapping, law, trials, examined, documents[law], are_random).remarks()

@@ -26,7 +26,7 @@ SOURCE: Final = """
 <!ELEMENT part (code, part*)> <!ELEMENT code (#PCDATA)>
 """
 TARGET: Final = """
-<!ELEMENT list (heading?, (red | green | blue)*, entry*, other*)>
+<!ELEMENT list (heading?, (red | green | blue)*, entry*, other*, rest?)>
 <!ATTLIST list year CDATA #IMPLIED>
 <!ELEMENT heading (#PCDATA)>
 <!ELEMENT red (label?)> <!ELEMENT green (label?)> <!ELEMENT blue (label, label)>
@@ -34,7 +34,7 @@ TARGET: Final = """
 <!ELEMENT entry (what?, cost?, from?, body?)> <!ELEMENT what (#PCDATA)>
 <!ELEMENT cost (#PCDATA)> <!ATTLIST cost currency CDATA #IMPLIED>
 <!ELEMENT from (#PCDATA)> <!ELEMENT body (#PCDATA | bold)*> <!ELEMENT bold (#PCDATA)>
-<!ELEMENT other (#PCDATA)>
+<!ELEMENT other (#PCDATA)> <!ELEMENT rest ANY>
 """
 HEADER: Final = 'source "s.dtd" root shop\ntarget "t.dtd" root list\n'
 
@@ -70,6 +70,7 @@ def faults(folder: Path, text: str, header: str = HEADER) -> list[tuple[str, int
         ("product/part/part/code -> other", "HX4010", 1, "recursive"),
         ("product -> other", "HX4009", 1, "product/@id"),
         ("product/text/text() -> other", "HX4011", 1, "copy product/text whole"),
+        ("note -> rest", "HX4009", 9, "copies rest whole"),
         ("product/name -> [Colour]", "HX4005", 17, "target box Colour = "),
         ("product/name -> heading", "HX4013", 1, "root owns"),
         ("note -> @year", "HX4013", 1, "note, which repeats"),

@@ -63,6 +63,14 @@ def test_one_that_is_returned_is_named_as_invented(found: Mapping) -> None:
     assert "invented" in loss.effect
 
 
+def test_no_element_is_there_for_an_identifier_alone() -> None:
+    target = """<!ELEMENT t (name*)> <!ELEMENT name (part, etal?, mark)> <!ATTLIST name id ID #IMPLIED>
+<!ELEMENT part (#PCDATA)> <!ELEMENT etal EMPTY> <!ATTLIST etal id ID #IMPLIED>
+<!ELEMENT mark EMPTY> <!ATTLIST mark id ID #IMPLIED>"""
+    found = mapping("<!ELEMENT s (p*)> <!ELEMENT p (#PCDATA)>", target, "each p -> name\np -> name/part\n")
+    assert image(found, "<s><p>Poe</p></s>") == '<t><name id="p.1"><part>Poe</part></name></t>'
+
+
 SEASON = """<!ELEMENT season (concert*)> <!ELEMENT concert (day, piece*)> <!ELEMENT day (#PCDATA)>
 <!ELEMENT piece (#PCDATA)>"""
 AGENDA = """<!ELEMENT agenda (event*, program*)> <!ELEMENT event (date)> <!ATTLIST event id ID #REQUIRED>

@@ -8,7 +8,8 @@ from random import Random
 from hypothesis import assume, given, strategies as st
 
 from heptox.mapping import HeadNode, Mapping, Rule, Trace, ValueTrace, exchange
-from heptox.pattern import TAG, Term, Variable
+from heptox.mapping.element_values import value_of
+from heptox.pattern import TAG, Term, Variable, value_expression
 from heptox.schema import TEXT, Path, SchemaTree, parse_dtd
 from heptox.xml import Document, XmlElement, parse_document, write_element
 from tests.mapping.building import hospital, mapping
@@ -25,6 +26,8 @@ def traced(rules: Mapping, document: str) -> tuple[Document, list[ValueTrace]]:
 def value_at(rules: Mapping, side: str, leaf: Path, element: XmlElement) -> str:
     """What an element has for a leaf: of a copied one all that it holds."""
     tree = rules.source if side == "source" else rules.target
+    if (expression := value_expression(leaf)) is not None:
+        return str(value_of(element, expression))
     if leaf[-1:] == (TAG,):
         return str(tree.value_of_tag(leaf[:-1], str(element.tag)))
     if leaf and leaf[-1].startswith("@"):

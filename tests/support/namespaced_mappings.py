@@ -282,8 +282,10 @@ def written_arrows(random: Random, arrows: str, source: Naming, target: Naming) 
 
     def statement(one: Statement) -> Statement:
         match one:
-            case Arrow() | Entity():
+            case Arrow():
                 return replace(one, source=end(one.source, "source"), target=path(one.target, "target"))
+            case Entity():
+                return replace(one, source=path(one.source, "source"), target=path(one.target, "target"))
             case BoxDeclaration():
                 names = (tables[one.side].step(namings[one.side].step(member.text)) for member in one.members)
                 return replace(one, parent=path(one.parent, one.side), members=tuple(map(Name, names)))

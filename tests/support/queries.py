@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from heptox.grammar import Expression, syntax
 from heptox.pattern import FUNCTIONS, Sign
+from tests.support.query_functions import FunctionMaker
 
 _Value = TypeVar("_Value")
 _Operand: TypeAlias = syntax.PathExpression | syntax.Data | syntax.TagValue | syntax.StringLiteral
@@ -118,7 +119,19 @@ class _Maker:
     def value(self, scope: _Scope) -> Expression:
         if self.chance() and self.vocabulary.numbers:
             return syntax.NumberLiteral(self.pick(self.vocabulary.numbers))
+        if scope.single and self.chance():
+            return self.functions(scope).value()
         return self.operand(scope)
+
+    def functions(self, scope: _Scope) -> FunctionMaker:
+        """What makes functions of the values that there are."""
+        inner = scope.deeper()
+
+        def one_value() -> syntax.PathExpression | syntax.Data:
+            value = self.one_value(scope)
+            return value.argument if isinstance(value, syntax.TagValue) else value
+
+        return FunctionMaker(self.pick, one_value, lambda: self.path(inner), self.string, lambda: self.condition(inner))
 
     def sequence(self, scope: _Scope) -> Expression:
         count = self.pick((0, 2, 3))
@@ -187,6 +200,8 @@ class _Maker:
             if not any(isinstance(member, syntax.And) for member in members):
                 return syntax.And(members)
             return syntax.Or(tuple(member for member in members if not isinstance(member, syntax.Or)) * 2)
+        if scope.depth > 0 and (scope.single or scope.in_predicate) and not self.count(0, 4):
+            return self.functions(scope).holds()
         if self.count(0, 2):
             return self.comparison(scope)
         if self.chance():

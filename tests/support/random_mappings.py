@@ -464,7 +464,7 @@ def _value(random: Random, tree: SchemaTree, leaf: Path, written: str) -> str:
     return random.choice((
         f'concat({written}, "-", {other})', f'concat("x", {written})', f"upper-case({written})",
         f"substring({written}, 1, 1)", f'if ({written} = "x") then {other} else {written}',
-        f'if ({other} = "1") then {written} else ()', f'string-join({written}, ",")', f"xs:decimal({written}) + 1",
+        f'if ({other} = "1") then {written} else ()', f'string-join({written}, ",")',
     ))  # fmt: skip
 
 

@@ -88,3 +88,18 @@ def test_a_leaf_that_one_of_several_bindings_supplies_is_there(tmp_path: Path, q
         '<s><p id="a"/><v p="a"/><v p="a"><d>1</d></v></s>',
     ]
     check_equal(mapping, query, pairs(mapping, documents, Direction.SOURCE), Direction.SOURCE)
+
+
+def test_what_repeats_below_a_node_of_its_own_does_not_multiply_the_ways_to_make_it(tmp_path: Path) -> None:
+    """A node stands for its source node whatever its leaves come from, so these are not looked at to tell it apart."""
+    leaves = [f"x{number}" for number in range(14)]
+    declared = "".join(f"<!ELEMENT {leaf} (#PCDATA)>" for leaf in (*leaves, "y"))
+    repeated, once = (", ".join(f"{leaf}{sign}" for leaf in leaves) for sign in "*?")
+    source = f"<!ELEMENT s (a*)> <!ELEMENT a ({repeated}, b*)> <!ELEMENT b (y)> {declared}"
+    target = f"<!ELEMENT t (p*)> <!ELEMENT p ({once}, q*)> <!ELEMENT q (y)> {declared}"
+    arrows = "".join(f"a/{leaf} -> p/{leaf}\n" for leaf in leaves)
+    mapping = written(tmp_path, source, target, f"each a -> p\neach a/b -> p/q\na/b/y -> p/q/y\n{arrows}")
+    documents = ["<s><a><x3>3</x3><x5>5</x5><b><y>1</y></b></a><a><x3>4</x3></a><a/></s>"]
+    instances = pairs(mapping, documents, Direction.SOURCE)
+    for query in ("//p/x3", 'for $p in //p, $q in $p/q where $p/x5 = "5" return <r>{$p/x3}{$q/y}</r>'):
+        check_equal(mapping, query, instances, Direction.SOURCE)

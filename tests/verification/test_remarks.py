@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Final
 
 import pytest
@@ -171,6 +172,12 @@ def test_no_more_lines_are_tried_than_asked_for(tries: int) -> None:
     assert [one.text for one in found] == [one.text for one in remarks(sound(arrows), arrows)]
     assert sum(one.hint is not None for one in found) >= min(tries, 1)
     assert tries or not any("each" in (one.hint or "") for one in found)
+
+
+def test_few_lines_are_tried_where_there_are_very_many_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrows = written(MADE)
+    monkeypatch.setattr(import_module("heptox.verification.remarks"), "MOST_RULES", 1)
+    assert remarks(sound(arrows), arrows) == remarks(sound(arrows), arrows, tries=0)
 
 
 def test_random_documents_are_of_the_side_that_answers() -> None:
