@@ -13,7 +13,6 @@ from heptox.grammar import query
 from heptox.grammar.arrows import (
     Arrow as Arrow,
     BoxDeclaration as BoxDeclaration,
-    ComputedValue as ComputedValue,
     Declaration as Declaration,
     Entity as Entity,
     JoinDeclaration as JoinDeclaration,
@@ -62,14 +61,17 @@ from heptox.grammar.rules import (
     RuleCondition as RuleCondition,
     RulesFile as RulesFile,
     RuleText as RuleText,
+    RuleValue as RuleValue,
     SurrogateArgument as SurrogateArgument,
     SurrogateTerm as SurrogateTerm,
     node_value as node_value,
     parse_rule_parts as parse_rule_parts,
+    path_of_absence as path_of_absence,
     print_rule as print_rule,
     print_rules_file as print_rules_file,
 )
 from heptox.grammar.spelling import may_be_tag as may_be_tag, near_name as near_name
+from heptox.grammar.written_values import ComputedValue as ComputedValue, value_text as value_text
 
 if TYPE_CHECKING:
     from heptox.grammar.codec import Encoded as Encoded, decode_query as decode_query, encode_query as encode_query

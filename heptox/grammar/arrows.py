@@ -13,11 +13,10 @@ from typing import Final, Literal, TypeAlias, cast
 from lark import Token, Tree
 
 from heptox.errors import Fault, GrammarError, Position
-from heptox.grammar.line_files import LineBuilder, SchemaPath, read_lines, step_text
+from heptox.grammar.line_files import SchemaPath, read_lines, step_text
 from heptox.grammar.parsing import parse_text, subtrees
 from heptox.grammar.query import Node
-from heptox.pattern import Call, Constant, Leaf, StringJoin, ValueExpression, computed_step
-from heptox.schema import Path, SelectionTest, is_selection, selection_step, written_step
+from heptox.grammar.written_values import ComputedValue, ValueBuilder
 from heptox.xml import XML_NAMESPACE
 
 MOST_STEPS: Final = 200
@@ -30,7 +29,6 @@ Reading: TypeAlias = Literal["both", "along", "against"]
 """
 
 _READINGS: Final[dict[str, Reading]] = {"oneway": "along", "mirrored": "against"}
-_COMPARISONS: Final = ("=", "!=", "<", "<=", ">", ">=")
 _WORDS: Final[dict[Reading, str]] = {"both": "", "along": " oneway", "against": " mirrored"}
 
 
@@ -127,29 +125,6 @@ class BoxDeclaration(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class ComputedValue(Node):
-    """A value that is computed: a string, or a function of the ``leaves``, which are its paths in their order.
-
-    ``lookup("FILE", x)`` is a call here; the table is read where the schemas are.
-    """
-
-    expression: ValueExpression
-    leaves: tuple[SchemaPath, ...] = ()
-    text: str = field(default="", compare=False, repr=False)
-
-    def __str__(self) -> str:
-        if self.text:
-            return self.text
-        found = written_step(computed_step(self.expression), str)
-        return found[1:-1] if found.startswith("(") else found
-
-    @property
-    def constant(self) -> str | None:
-        """The string that it is, if it is one."""
-        return self.expression.value if isinstance(self.expression, Constant) else None
-
-
-@dataclass(frozen=True, slots=True)
 class Arrow(Node):
     """``LEAF -> LEAF``, or, when ``copies``, ``INNER => INNER``; ``oneway`` or ``mirrored`` behind it.
 
@@ -210,11 +185,7 @@ def _line_tree(line: str) -> Tree[Token] | None:
         return None
 
 
-def _unquoted(token: Token | Tree[Token]) -> str:
-    return str(token)[1:-1].replace('""', '"')
-
-
-class _Builder(LineBuilder[Statement]):
+class _Builder(ValueBuilder[Statement]):
     def statement(self, tree: Tree[Token]) -> Statement:
         at = self._position(tree)
         parts = list(subtrees(tree))
@@ -270,81 +241,6 @@ class _Builder(LineBuilder[Statement]):
 
     def _reading(self, parts: list[Tree[Token]]) -> Reading:
         return _READINGS[str(parts[-1].children[0])] if parts[-1].data == "reading" else "both"
-
-    # -- selections and values -------------------------------------------------------------------------------------
-
-    def _step(self, tree: Tree[Token]) -> str:
-        tests = [self._test(test) for predicate in tree.find_data("predicate") for test in subtrees(predicate)]
-        return selection_step(step_text(tree), tuple(test for test in tests if test)) if tests else step_text(tree)
-
-    def _test(self, tree: Tree[Token]) -> SelectionTest | None:
-        tested, *_ = subtrees(tree)
-        path: Path = ()
-        for part in subtrees(tested):
-            path = self._path(part).steps
-            if any(is_selection(step) or step.startswith("[") for step in path):
-                self._refuse("HX3001", "a condition inside a condition", part, "write the conditions side by side")
-        if tree.data == "negated":
-            return SelectionTest("not", path)
-        values = tuple(
-            _unquoted(token) for token in tree.children if isinstance(token, Token) and token.type == "STRING"
-        )
-        signs = [str(token) for token in tree.children if isinstance(token, Token) and token.type != "STRING"]
-        if not signs:
-            return SelectionTest("exists", path)
-        if signs[0] == "=":
-            return SelectionTest("=", path, values)
-        if signs[0] == "!=" and len(values) == 1:
-            return SelectionTest("!=", path, values)
-        hint = 'a selection compares a leaf with a string by = or !=, or asks whether it is there: [@a = "x" and b]'
-        self._refuse("HX3001", f"{signs[0]} with {len(values)} values is no condition of a selection", tree, hint)
-        return None
-
-    def _computed(self, tree: Tree[Token]) -> ComputedValue:
-        leaves: dict[Path, SchemaPath] = {}
-        return ComputedValue(self._value(tree, leaves), tuple(leaves.values()), position=self._position(tree))
-
-    def _value(self, tree: Tree[Token], leaves: dict[Path, SchemaPath]) -> ValueExpression:
-        parts = list(subtrees(tree))
-        match tree.data:
-            case "path":
-                path = self._path(tree)
-                leaves.setdefault(path.steps, path)
-                return Leaf(path.steps)
-            case "self":
-                return Leaf(())
-            case "string":
-                return Constant(_unquoted(tree.children[0]))
-            case "number":
-                return Constant(str(tree.children[0]))
-            case "strings":
-                self._refuse("HX3001", 'several strings stand only in a condition: [@a = ("x", "y")]', tree)
-                return Constant("")
-            case "operation":
-                sign = next(str(token) for token in tree.children if isinstance(token, Token))
-                sides = tuple(self._value(part, leaves) for part in parts)
-                if sign in _COMPARISONS:  # which a number makes numeric
-                    several = zip(parts, sides, strict=True)
-                    sides = tuple(Call("xs:decimal", (one,)) if part.data == "number" else one for part, one in several)
-                return Call("concat" if sign == "||" else sign, sides)
-            case "conditional":
-                values = (self._value(part, leaves) for part in parts if part.data != "nothing")
-                return Call("if", tuple(values))
-            case _:
-                return self._call(tree, parts, leaves)
-
-    def _call(self, tree: Tree[Token], parts: list[Tree[Token]], leaves: dict[Path, SchemaPath]) -> ValueExpression:
-        name = str(tree.children[0])
-        arguments = tuple(self._value(part, leaves) for part in parts)
-        if name != "string-join":
-            return Call(name, arguments)
-        match arguments:
-            case (Leaf(path), Constant(separator)):
-                return StringJoin(path, separator)
-            case (Leaf(path),):
-                return StringJoin(path, "")
-        self._refuse("HX3001", "string-join takes a path and a string", tree, 'write string-join(PATH, ", ")')
-        return Constant("")
 
     def _side(self, tree: Tree[Token]) -> Side:
         return cast(Side, str(tree.children[0]))

@@ -6,21 +6,24 @@ A file reads as it is printed. Positions say where a node was written; compariso
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from textwrap import wrap
 from typing import Final, Literal, TypeAlias, cast
 
 from lark import Token, Tree
 
-from heptox.errors import Fault, GrammarError, Position
+from heptox.errors import Fault, GrammarError
 from heptox.grammar.arrows import Arrow, Declaration, Entity, parse_arrow_lines
 from heptox.grammar.line_files import SchemaPath
-from heptox.grammar.parsing import fault_at, offset_position, parse_text, position_of, subtrees
+from heptox.grammar.parsing import fault_at, offset_position, parse_text, subtrees
 from heptox.grammar.query import Node
+from heptox.grammar.written_values import ComputedValue, ValueBuilder, is_operation, unquoted
+from heptox.schema import Path, is_selection, written_step
 
 _WIDTH: Final = 110
-_OPERATORS: Final[dict[str, Literal["=", "!=", "=?"]]] = {"equality": "=", "difference": "!=", "connection": "=?"}
+_SKOLEM: Final = "f_"
+"""What the name of a Skolem function begins with, and that of no function of values."""
+_CHUNK: Final = re.compile(r'(?:"(?:[^"]|"")*"|[^\s"])+')
 Section: TypeAlias = Literal["along", "against"]
 """Where the heads of rules are: ``along`` in the target schema, ``against`` in the source schema."""
 
@@ -37,15 +40,27 @@ _DECLARATION: Final = re.compile(
 )
 
 
+RuleValue: TypeAlias = str | ComputedValue
+"""A variable with its ``$``, :func:`node_value`, or a string or function: its leaves have the variable for a path, and
+what ``string-join`` gathers a path that begins with one.
+"""
+
+
+def _primary(value: RuleValue) -> str:
+    """A value where an operator may follow, which must be none of its own."""
+    is_open = isinstance(value, ComputedValue) and is_operation(value.expression)
+    return f"({value})" if is_open else str(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Label(Node):
-    """What a node is: ``name``, ``@name``, ``text()`` or ``[Box]``; a box may have a variable for its tag.
+    """What a node is: ``name``, ``@name``, ``text()``, ``[Box]`` or a selection; a box may have a value for its tag.
 
     ``text`` is how the name is written, where that differs.
     """
 
     name: str
-    tag: str | None = None
+    tag: RuleValue | None = None
     text: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -53,7 +68,7 @@ class Label(Node):
             raise ValueError("only a box has a variable for its tag")
 
     def __str__(self) -> str:
-        return f"{self.name}:{self.tag}" if self.tag else self.text or self.name
+        return f"{self.name}:{_primary(self.tag)}" if self.tag else self.text or written_step(self.name, str)
 
 
 def node_value(variable: str) -> str:
@@ -63,32 +78,32 @@ def node_value(variable: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identity(Node):
-    """A Skolem term: a function and its arguments, which are variables with their ``$``, or :func:`node_value`.
+    """A Skolem term: a function, whose name begins with ``f_``, and its arguments.
 
     The first may be a node, ``each $item``, where the others are values.
     """
 
     function: str
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[RuleValue, ...] = ()
     each: str | None = None
 
     def __str__(self) -> str:
-        arguments = ([f"each {self.each}"] if self.each else []) + [*self.arguments]
+        arguments = ([f"each {self.each}"] if self.each else []) + [*map(str, self.arguments)]
         return f"{self.function}({', '.join(arguments)})"
 
 
 @dataclass(frozen=True, slots=True)
 class SurrogateArgument(Node):
-    """A leaf of the target, as a path from the root, and a variable with its ``$``, :func:`node_value`, or the node of
-    a variable that the node at the path stands for, ``each $item``.
+    """A leaf of the target, as a path from the root, and its value, or the node of a variable that the node at the path
+    stands for, ``each $item``.
     """
 
     path: SchemaPath
-    variable: str
+    variable: RuleValue
     is_each: bool = False
 
     def __str__(self) -> str:
-        return f"{self.path} = {'each ' if self.is_each else ''}{self.variable}"
+        return f"{self.path} = {'each ' if self.is_each else ''}{_primary(self.variable)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +119,14 @@ class SurrogateTerm(Node):
 
 @dataclass(frozen=True, slots=True)
 class HeadLeaf(Node):
-    """A leaf of a head, and the variable (with its ``$``) of its value, :func:`node_value`, what another node is
-    identified by, or, when ``copied``, the variable of its subtree.
+    """A leaf of a head, and its value, what another node is identified by, or, when ``copied``, the variable of its
+    subtree.
 
     The label ``.`` is the node above itself, when that is a leaf, or copied, and has an identity.
     """
 
     label: Label
-    variable: str | SurrogateTerm
+    variable: RuleValue | SurrogateTerm
     copied: bool = False
 
 
@@ -146,13 +161,13 @@ class Constant(Node):
 
 @dataclass(frozen=True, slots=True)
 class RuleCondition(Node):
-    """Two variables, or a variable and a constant, have the same value; with ``!=`` the value is not the constant.
+    """Two values, or a value and a constant, are the same; with ``!=`` the value is not the constant.
 
     With ``=?`` what the variable on the right belongs to is optional, and found by having the value of the left one.
     """
 
-    left: str
-    right: str | Constant
+    left: RuleValue
+    right: RuleValue | Constant
     operator: Literal["=", "!=", "=?"] = "="
 
     def __post_init__(self) -> None:
@@ -162,32 +177,44 @@ class RuleCondition(Node):
             raise ValueError("what is optional is connected by a variable")
 
     def __str__(self) -> str:
-        return f"{self.left} {self.operator} {self.right}"
+        right = self.right if isinstance(self.right, Constant) else _primary(self.right)
+        return f"{_primary(self.left)} {self.operator} {right}"
 
 
 @dataclass(frozen=True, slots=True)
 class LeafCondition(Node):
     """``present $x``: the leaf of the variable is there; ``absent $x``: it is not."""
 
-    variable: str
+    variable: RuleValue
     present: bool
 
     def __str__(self) -> str:
-        return f"{'present' if self.present else 'absent'} {self.variable}"
+        return f"{'present' if self.present else 'absent'} {_primary(self.variable)}"
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTest(Node):
-    """What a node may be tested for: what stands at ``path`` below it equals a variable or a constant, or is there.
+    """What a node may be tested for: what stands at ``path`` below it, or a function of such leaves, equals a value or
+    a constant, or is there.
 
     The path ``.`` is the node itself, ``name()`` the tag of one in a box.
     """
 
-    path: SchemaPath
-    right: str | Constant | None = None
+    path: SchemaPath | ComputedValue
+    right: RuleValue | Constant | None = None
 
     def __str__(self) -> str:
-        return f"[{self.path}]" if self.right is None else f"[{self.path} = {self.right}]"
+        path = str(self.path) if isinstance(self.path, SchemaPath) else _primary(self.path)
+        path = f"({path})" if path.startswith("not(") else path  # which would be a condition of a selection
+        if self.right is None:
+            return f"[{path}]"
+        return f"[{path} = {self.right if isinstance(self.right, Constant) else _primary(self.right)}]"
+
+
+def path_of_absence(steps: Path, name: Callable[[str], str] = str) -> str:
+    """The path of a :class:`NodeAbsence` as it is written: behind it brackets hold tests, which no selection is."""
+    written = [written_step(step, name) for step in steps]
+    return "/".join((*written[:-1], f"({written[-1]})" if is_selection(steps[-1]) else written[-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +226,8 @@ class NodeAbsence(Node):
     tests: tuple[NodeTest, ...] = ()
 
     def __str__(self) -> str:
-        return f"absent {self.variable or ''}/{self.path}{''.join(map(str, self.tests))}"
+        path = self.path.text or path_of_absence(self.path.steps)
+        return f"absent {self.variable or ''}/{path}{''.join(map(str, self.tests))}"
 
 
 ConditionText: TypeAlias = RuleCondition | LeafCondition | NodeAbsence
@@ -252,8 +280,8 @@ def parse_rule_parts(text: str, file: str | None = None) -> tuple[RulesFile, tup
             except GrammarError as error:
                 found.extend(error.faults)
             else:
-                builder = _Builder(file, begin)
-                rules.extend(builder.rule(child) for child in subtrees(tree))
+                builder = _Builder(part, file, begin, found)
+                rules.extend(builder.statement(child) for child in subtrees(tree))
     read = {name: tuple(rules) for name, rules in sections.items()}
     return RulesFile(declarations, read.get("along"), read.get("against")), tuple(found)
 
@@ -358,8 +386,19 @@ def _wrapped(begin: str, depth: int) -> str:
     width = max(_WIDTH - 2 * depth, _WIDTH // 3)
     if len(begin) < width:
         return begin
-    lines = wrap(begin, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-    return ("\n" + "  " * depth).join(lines)
+    return ("\n" + "  " * depth).join(_lines(begin, width))
+
+
+def _lines(text: str, width: int) -> Iterator[str]:
+    """The text cut at spaces, but not in strings, nor behind a full stop, where a rule would end."""
+    line = ""
+    for chunk in _CHUNK.findall(text):
+        if not line or line.endswith(".") or len(line) + 1 + len(chunk) <= width:
+            line += f" {chunk}" if line.strip() else chunk
+        else:
+            yield line
+            line = f"    {chunk}"
+    yield line
 
 
 def _flat(node: PrintedNode) -> str:
@@ -382,16 +421,14 @@ def _parts(node: PrintedNode) -> Sequence[PrintedNode]:
 # -- building ----------------------------------------------------------------------------------------------------
 
 
-class _Builder:
+class _Builder(ValueBuilder[RuleText]):
     """Makes the nodes of one part of a text."""
 
-    def __init__(self, file: str | None, line: int) -> None:
-        self._file, self._line = file, line
-
-    def rule(self, tree: Tree[Token]) -> RuleText:
+    def statement(self, tree: Tree[Token]) -> RuleText:
         head, body, *conditions = subtrees(tree)
-        built = tuple(self._condition(condition) for condition in conditions)
-        return RuleText(self._head(head), self._body(body), built, position=self._position(tree))
+        built = (self._condition(condition) for condition in conditions)
+        said = tuple(condition for condition in built if condition is not None)
+        return RuleText(self._head(head), self._body(body), said, position=self._position(tree))
 
     def _head(self, tree: Tree[Token]) -> HeadTree:
         label, identity, *parts = subtrees(tree)
@@ -402,28 +439,33 @@ class _Builder:
             position=self._position(tree),
         )
 
-    def _leaf(self, tree: Tree[Token]) -> HeadLeaf:
+    def _leaf(self, tree: Tree[Token]) -> HeadTree | HeadLeaf:
         label, *made = subtrees(tree)
-        return HeadLeaf(
-            self._label(label),
-            self._surrogate(made[0]) if made else _value(tree.children[-1]),
-            copied=tree.data == "copied_leaf",
-            position=self._position(tree),
-        )
+        at = self._position(tree)
+        if tree.data == "copied_leaf":
+            return HeadLeaf(self._label(label), str(tree.children[-1]), copied=True, position=at)
+        (value,) = made
+        if value.data == "surrogate":
+            return HeadLeaf(self._label(label), self._surrogate(value), position=at)
+        if value.data == "call" and str(value.children[0]).startswith(_SKOLEM):
+            return HeadTree(self._label(label), self._identity(value), position=at)
+        return HeadLeaf(self._label(label), self._rule_value(value), position=at)
 
     def _surrogate(self, tree: Tree[Token]) -> SurrogateTerm:
         arguments = tuple(map(self._argument, subtrees(tree)))
         return SurrogateTerm(str(tree.children[0]), arguments, position=self._position(tree))
 
     def _argument(self, tree: Tree[Token]) -> SurrogateArgument:
-        path, *each = subtrees(tree)
-        value = _last(each[0]) if each else _value(tree.children[-1])
-        return SurrogateArgument(self._path(path), value, bool(each), position=self._position(tree))
+        path, value = subtrees(tree)
+        steps = SchemaPath(tuple(self._label(step).name for step in subtrees(path)), position=self._position(path))
+        is_each = value.data == "each"
+        given = str(value.children[-1]) if is_each else self._rule_value(value)
+        return SurrogateArgument(steps, given, is_each, position=self._position(tree))
 
     def _identity(self, tree: Tree[Token]) -> Identity:
-        function, *arguments = (_value(child) for child in tree.children if isinstance(child, Token))
-        each = next((_last(child) for child in subtrees(tree)), None)
-        return Identity(function, tuple(arguments), each, position=self._position(tree))
+        each = next((str(part.children[-1]) for part in subtrees(tree) if part.data == "each"), None)
+        arguments = tuple(self._rule_value(part) for part in subtrees(tree) if part.data != "each")
+        return Identity(str(tree.children[0]), arguments, each, position=self._position(tree))
 
     def _body(self, tree: Tree[Token]) -> BodyTree:
         label, *parts = subtrees(tree)
@@ -432,57 +474,90 @@ class _Builder:
         optional = tree.data == "optional_node"
         return BodyTree(self._label(label), variable, below, optional, position=self._position(tree))
 
-    def _condition(self, tree: Tree[Token]) -> ConditionText:
+    def _condition(self, tree: Tree[Token]) -> ConditionText | None:
         at = self._position(tree)
         if tree.data == "no_node":
             return self._node_absence(tree)
         if tree.data in ("presence", "absence"):
-            return LeafCondition(_last(tree), tree.data == "presence", position=at)
-        left, right = (str(token) for token in tree.children)
-        return RuleCondition(left, _operand(right), _OPERATORS[str(tree.data)], position=at)
+            (spoken,) = subtrees(tree)
+            return LeafCondition(self._rule_value(spoken), tree.data == "presence", position=at)
+        left, right = subtrees(tree)
+        sign = next(str(token) for token in tree.children if isinstance(token, Token))
+        value = self._rule_value(left)
+        match sign, self._operand(right):
+            case ("=", operand):
+                return RuleCondition(value, operand, position=at)
+            case ("!=", Constant() as operand):
+                return RuleCondition(value, operand, "!=", position=at)
+            case ("=?", operand) if not isinstance(operand, Constant):
+                return RuleCondition(value, operand, "=?", position=at)
+        hint = '$a = $b, $a = "x", $a != "x", or $a =? $b for what is optional'
+        self._refuse("HX3001", f"{sign} cannot stand between these two in a condition", tree, hint)
+        return None
 
     def _node_absence(self, tree: Tree[Token]) -> NodeAbsence:
-        variable = next((str(child) for child in tree.children if isinstance(child, Token)), None)
-        steps, *tests = subtrees(tree)
-        built = tuple(self._test(test) for test in tests)
-        return NodeAbsence(variable, self._path(steps), built, position=self._position(tree))
+        parts = list(subtrees(tree))
+        variable = str(parts[0].children[0]) if parts[0].data == "variable" else None
+        nodes = parts[variable is not None :]
+        steps = tuple(self._node_step(node, is_last=node is nodes[-1]) for node in nodes)
+        path = SchemaPath(steps, position=self._position(nodes[0]))
+        behind = subtrees(nodes[-1])
+        if nodes[-1].data == "selected_step":
+            next(behind)
+        tests = (self._node_test(test) for predicate in behind for test in subtrees(predicate))
+        said = tuple(test for test in tests if test is not None)
+        return NodeAbsence(variable, path, said, position=self._position(tree))
 
-    def _test(self, tree: Tree[Token]) -> NodeTest:
-        right = next((_operand(str(child)) for child in tree.children if isinstance(child, Token)), None)
-        return NodeTest(self._path(next(subtrees(tree))), right, position=self._position(tree))
+    def _node_step(self, tree: Tree[Token], *, is_last: bool) -> str:
+        """A step of an absent node: behind the last one brackets hold tests, but those in its parentheses."""
+        name = f"[{tree.children[0]}]" if tree.data == "box_of_node" else str(tree.children[0])
+        predicates = list(subtrees(tree))
+        conditions = predicates[:1] if tree.data == "selected_step" else [] if is_last else predicates
+        if tree.data == "box_of_node" and conditions:
+            self._refuse("HX3001", "a box has no conditions on the way to a node", tree)
+            return name
+        return self._selected(name, conditions)
 
-    def _path(self, tree: Tree[Token]) -> SchemaPath:
-        return SchemaPath(tuple(self._label(step).name for step in subtrees(tree)), position=self._position(tree))
+    def _node_test(self, tree: Tree[Token]) -> NodeTest | None:
+        tested, *right = subtrees(tree)
+        signs = [str(token) for token in tree.children if isinstance(token, Token)]
+        if tree.data == "negated" or signs not in ([], ["="]):
+            hint = 'a selection can say it, in parentheses: absent $x/(a[not(b) and c != "1"])'
+            self._refuse("HX3001", "a test says that a leaf is there, or what it equals", tree, hint)
+            return None
+        operand = self._operand(right[0]) if right else None
+        return NodeTest(self._tested(tested), operand, position=self._position(tree))
+
+    def _tested(self, tree: Tree[Token]) -> SchemaPath | ComputedValue:
+        parts = list(subtrees(tree))
+        if not parts:
+            return SchemaPath((".",), position=self._position(tree))
+        (part,) = parts
+        if part.data == "tag_label":
+            return SchemaPath(("name()",), position=self._position(tree))
+        return self._path(part) if part.data == "path" else self._computed(part)
+
+    def _rule_value(self, tree: Tree[Token]) -> RuleValue:
+        match tree.data:
+            case "variable":
+                return str(tree.children[0])
+            case "node":
+                return " ".join(str(tree.children[0]).split())
+            case _:
+                return self._computed(tree)
+
+    def _operand(self, tree: Tree[Token]) -> RuleValue | Constant:
+        return Constant(unquoted(tree.children[0])) if tree.data == "string" else self._rule_value(tree)
 
     def _label(self, tree: Tree[Token]) -> Label:
-        tokens = [str(token) for token in tree.children]
         at = self._position(tree)
         match tree.data:
-            case "attribute_label":
-                return Label(f"@{tokens[0]}", position=at)
             case "own_label":
                 return Label(".", position=at)
             case "tag_label":
                 return Label("name()", position=at)
-            case "box_step":
-                return Label(f"[{tokens[0]}]", position=at)
             case "box_label":
-                return Label(f"[{tokens[0]}]", tokens[1] if len(tokens) > 1 else None, position=at)
+                tag = next((self._rule_value(part) for part in subtrees(tree)), None)
+                return Label(f"[{tree.children[0]}]", tag, position=at)
             case _:
-                return Label(tokens[0], position=at)
-
-    def _position(self, tree: Tree[Token]) -> Position | None:
-        return position_of(tree, self._file, self._line)
-
-
-def _operand(text: str) -> str | Constant:
-    return Constant(text[1:-1].replace('""', '"')) if text.startswith('"') else text
-
-
-def _value(token: Token | Tree[Token]) -> str:
-    """A variable, or what its node is, with one space before it."""
-    return " ".join(str(token).split())
-
-
-def _last(tree: Tree[Token]) -> str:
-    return str(tree.children[-1])
+                return Label(self._step(tree), position=at)

@@ -19,7 +19,7 @@ from heptox.mapping.members import BoxSide, TagCondition, all_tags, available, n
 from heptox.mapping.paths import Leaf, component, is_at_or_below, leaf_text, path_text
 from heptox.mapping.rule_input import RuleInput
 from heptox.pattern import TAG
-from heptox.schema import Path
+from heptox.schema import Path, plain
 
 MOST_ALTERNATIVES: Final = 256
 """How many alternatives a target group may have; more would make as many rules."""
@@ -156,7 +156,7 @@ class AlternativeChoice:
         is_entity = any(entity.target == leaf.stop for entity in entities)
         if is_entity and not leaf.path:
             return [(offer, True) for offer in offers]
-        is_key = not is_entity and leaf.absolute in self.input.target.declared_keys
+        is_key = not is_entity and plain(leaf.absolute) in self.input.target.declared_keys
         if len(offers) == 1 and not is_key:
             return [(offers[0], False)]
         return [*((offer, True) for offer in offers), (None, True)]

@@ -36,7 +36,7 @@ def with_tables(arrow: Arrow, read: ReadTable, findings: Findings) -> Arrow | No
     """An arrow with the tables that it looks values up in; ``None`` after reporting what is wrong with its functions
     (HX4042, HX4071 to HX4073).
     """
-    known = _Tables(read, findings)
+    known = CodeTables(read, findings)
     if not isinstance(arrow.source, ComputedValue):
         return arrow
     source, *inverses = (known.filled(value) for value in (arrow.source, *arrow.inverses))
@@ -45,8 +45,8 @@ def with_tables(arrow: Arrow, read: ReadTable, findings: Findings) -> Arrow | No
 
 
 @dataclass(frozen=True, slots=True)
-class _Tables:
-    """The tables of codes of one file."""
+class CodeTables:
+    """The tables of codes that one file names."""
 
     read: ReadTable
     findings: Findings

@@ -71,7 +71,7 @@ class FileNames:
         """Rules, of bodies over the side ``source`` and heads over ``target``, in the same way."""
 
         def expanded(rule: RuleText) -> RuleText:
-            head = self._expanded(rule.head, target)
+            head = self._expanded(rule.head, target, source)
             body, conditions = (self._expanded(part, source) for part in (rule.body, rule.conditions))
             return replace(rule, head=head, body=body, conditions=conditions)
 
@@ -112,17 +112,18 @@ class FileNames:
         schema = self._schemas[side]
         return NO_PREFIXES if schema is None else schema.prefixes
 
-    def _expanded(self, value: Any, side: Side) -> Any:
+    def _expanded(self, value: Any, side: Side, values: Side | None = None) -> Any:
+        """What stands in a file with expanded names of a side; values that are computed may be of another side."""
         if self._schemas[side] is None:
             return value  # which is a fault of its own
         match value:
             case tuple():
-                return tuple(self._expanded(part, side) for part in value)
+                return tuple(self._expanded(part, side, values) for part in value)
             case SchemaPath():
                 steps = tuple(self._step(step, side, value) for step in value.steps)
                 return value if steps == value.steps else replace(value, steps=steps, text=str(value))
             case ComputedValue():
-                leaves = tuple(self._expanded(leaf, side) for leaf in value.leaves)
+                leaves = tuple(self._expanded(leaf, values or side) for leaf in value.leaves)
                 paths = {old.steps: new.steps for old, new in zip(value.leaves, leaves, strict=True)}
 
                 def image(leaf: Leaf | StringJoin) -> ValueExpression:
@@ -132,15 +133,18 @@ class FileNames:
             case Name():
                 return replace(value, text=self._step(value.text, side, value), written=str(value))
             case Label():
-                return replace(value, name=self._step(value.name, side, value), text=value.name)
+                tag = self._expanded(value.tag, side, values)
+                return replace(
+                    value, name=self._step(value.name, side, value), tag=tag, text=str(replace(value, tag=None))
+                )
             case Node():
                 fields = cast("tuple[str, ...]", type(value).__match_args__)
-                return replace(value, **{one: self._expanded(getattr(value, one), side) for one in fields})
+                return replace(value, **{one: self._expanded(getattr(value, one), side, values) for one in fields})
             case _:
                 return value
 
     def _step(self, step: str, side: Side, at: Node) -> str:
-        if step in _NO_NAMES or step.startswith("["):
+        if step in _NO_NAMES or step.startswith(("[", "$")):
             return step
         name, tests = split_selection(step)
         if tests:

@@ -8,8 +8,8 @@ from typing import Final
 
 from heptox.mapping.model import Argument, HeadNode, Rule, Surrogate
 from heptox.mapping.paths import Leaf, is_sure, schema_order
-from heptox.pattern import NODE, TAG, Comparison, Presence, Term, atom_terms
-from heptox.schema import Path, SchemaTree, plain
+from heptox.pattern import NODE, TAG, Comparison, Presence, Term, atom_terms, is_constant
+from heptox.schema import Path, SchemaTree, plain, split_selection
 from heptox.xml import split_name
 
 DIGITS: Final = 32
@@ -31,8 +31,8 @@ def identity_terms(tree: SchemaTree, rule: Rule, path: Path) -> tuple[Term, ...]
     """The values among the arguments of a head node's Skolem term; a node (``each``) comes before them.
 
     They are the leaves reachable by single-valued edges from a node that they identify. A node that a source node or a
-    key identifies has the key, and its tag in a box; what it has once needs no argument. The root's argument is the
-    source document, whose variable is the first of the body.
+    key identifies has the key, and its tag in a box; what it has once needs no argument. Constants tell no two nodes of
+    a rule apart, and are none. The root's argument is the source document, whose variable is the first of the body.
     """
     if not path:
         return (Term(rule.variables[0].name),)
@@ -42,20 +42,26 @@ def identity_terms(tree: SchemaTree, rule: Rule, path: Path) -> tuple[Term, ...]
     if head.each is None and head.key is None:
         own = [term for leaf, term in head.leaves if leaf[: len(below)] == below]
         others = (made for leaf, made in head.surrogates if leaf[: len(below)] == below and made.node != stop)
-        return (*own, *dict.fromkeys(term for made in others for term in made.terms if term not in own))
-    identifying = () if below else (head.key, (TAG,))
-    found = (head.term(leaf) for leaf in identifying if leaf is not None)
-    return tuple(term for term in found if term is not None)
+        found = [*own, *dict.fromkeys(term for made in others for term in made.terms if term not in own)]
+    else:
+        identifying = () if below else (head.key, (TAG,))
+        found = [term for leaf in identifying if leaf is not None and (term := head.term(leaf)) is not None]
+    return tuple(term for term in found if not is_constant(term.path))
 
 
 def is_always_there(source: SchemaTree, rule: Rule, term: Term) -> bool:
-    """Whether a term has a value wherever the rule binds: by the source schema, or by a condition of the rule."""
+    """Whether a term has a value wherever the rule binds: by the source schema, by a condition of the
+    rule, or by how its node is selected.
+    """
     if not any(variable.name == term.variable for variable in rule.required):
         return False
     if is_sure(source, Leaf(rule.node(term.variable), term.path)):
         return True
     said = (condition for condition in rule.conditions if isinstance(condition, Comparison | Presence))
-    return any(term in atom_terms(condition) for condition in said)
+    if any(term in atom_terms(condition) for condition in said):
+        return True
+    selected = (test for step in rule.node(term.variable)[-1:] for test in split_selection(step)[1])
+    return any(test.path == term.path and test.test != "not" for test in selected)
 
 
 def identity_arguments(chain: Sequence[HeadNode]) -> Iterator[Argument]:

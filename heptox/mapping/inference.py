@@ -26,7 +26,7 @@ from heptox.mapping.rule_input import RuleInput
 from heptox.mapping.selected_nodes import by_values
 from heptox.mapping.surrogates import ArrowSet
 from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable, constant_step
-from heptox.schema import Path, SchemaTree, split_selection
+from heptox.schema import Path, SchemaTree, plain, split_selection
 
 _AFTER: Final = (1 << 60, "")
 
@@ -193,7 +193,7 @@ class _Inference:
             if holder.stop == stop and any(at.stop == node and leaf not in values for at, leaf in leaves)
         ]
         is_entity = any(entity.target == stop for entity in alternative.entities)
-        is_keyed = any(c.target.absolute in self.input.target.declared_keys for c in drawn)
+        is_keyed = any(plain(c.target.absolute) in self.input.target.declared_keys for c in drawn)
         sure = (c for c in drawn if c.source.stop in body.required and is_sure(self.input.source.tree, c.source))
         if is_entity or is_keyed or any(sure) or not alternative.present.isdisjoint(drawn):
             return [(alternative, (), referring)]

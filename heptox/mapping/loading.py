@@ -77,7 +77,7 @@ def load_packed_mapping(files: Files[str, bytes], mapping: str, folder: str | os
 def _said(text: str, suffix: str, read: ReadSchema, tables: ReadTable, file: str) -> tuple[Mapping, ArrowsText | None]:
     """What the text of a mapping's file means, and the text that says the arrows, if it does."""
     if suffix == RULES_SUFFIX or (suffix != ".arrows" and "<-" in text):
-        return read_mapping_rules(text, read, file), None
+        return read_mapping_rules(text, read, file, lru_cache(tables)), None
     arrows = ArrowsText(text, lru_cache(read), file, lru_cache(tables))
     return _sound(arrows.examined()), arrows
 
@@ -187,11 +187,13 @@ def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | N
 
     Raises :class:`MappingError` with every fault.
     """
-    return read_mapping_rules(text, _in(folder), file)
+    return read_mapping_rules(text, _in(folder), file, _tables_in(folder))
 
 
-def read_mapping_rules(text: str, read: ReadSchema, file: str | None = None) -> Mapping:
-    """As :func:`parse_mapping_rules`; ``read`` gives the schema of a file name and root."""
+def read_mapping_rules(text: str, read: ReadSchema, file: str | None = None, tables: ReadTable = no_tables) -> Mapping:
+    """As :func:`parse_mapping_rules`; ``read`` gives the schema of a file name and root, ``tables`` the text of a table of
+    codes.
+    """
     parsed, faults = parse_rule_parts(text, file)
     findings = Findings(text, file)
     findings.extend(faults)
@@ -207,10 +209,10 @@ def read_mapping_rules(text: str, read: ReadSchema, file: str | None = None) -> 
     if declared.source and declared.target:
         if parsed.along is not None:
             written = names.rules(parsed.along, "source", "target")
-            along = read_rules(written, declared.source, declared.target, findings)
+            along = read_rules(written, declared.source, declared.target, findings, tables)
         if parsed.against is not None:
             written = names.rules(parsed.against, "target", "source")
-            against = read_rules(written, declared.target, declared.source, findings)
+            against = read_rules(written, declared.target, declared.source, findings, tables)
     if findings.faults:
         raise MappingError(findings.faults)
     source, target = declared.source, declared.target

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from heptox.mapping.model import Rule
-from heptox.pattern import NODE, TAG, Term
+from heptox.pattern import NODE, TAG, Leaf, Term, parts, value_expression
 from heptox.schema import COMPUTED, TEXT, Path, SchemaTree, split_selection, written_step
 from heptox.xml import split_name
 
@@ -23,15 +23,24 @@ def variable_names(tree: SchemaTree, stops: Iterable[Path]) -> dict[Path, str]:
 
 
 def leaf_names(rule: Rule, inner: Iterable[Term] = ()) -> dict[Term, str]:
-    """A name for the variable of each term of a rule, and of each ``inner`` node that a printed body shows.
+    """A name for the variable of each leaf of a rule, and of each ``inner`` node that a printed body shows.
 
     The text of a stop node, and the stop node when it is copied, is called as the stop node itself.
     """
     names: dict[Term, str] = {Term(variable.name): variable.name for variable in rule.variables}
-    for term in (*inner, *rule.terms()):
+    for term in (*inner, *(leaf for term in rule.terms() for leaf in terms_of_leaves(term))):
         if term not in names and term.path != (NODE,):
             names[term] = _free("_".join((term.variable, *map(_plain, term.path))), names.values())
     return names
+
+
+def terms_of_leaves(term: Term) -> tuple[Term, ...]:
+    """The leaves that a term speaks of, those that a function gathers aside: itself, where it is no function."""
+    expression = value_expression(term.path)
+    if expression is None:
+        return (term,)
+    leaves = (part.path for part in parts(expression) if isinstance(part, Leaf))
+    return tuple(Term(term.variable, path) for path in dict.fromkeys(leaves))
 
 
 def function_name(tree: SchemaTree, path: Path) -> str:

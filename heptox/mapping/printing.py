@@ -11,6 +11,7 @@ from typing import Literal
 from heptox.grammar import (
     BodyTree,
     BoxDeclaration,
+    ComputedValue,
     ConditionText,
     Constant,
     Declaration,
@@ -33,17 +34,35 @@ from heptox.grammar import (
     Side,
     SurrogateArgument,
     SurrogateTerm,
+    RuleValue,
     node_value,
+    path_of_absence,
     print_rule as print_rule_text,
     print_rules_file,
+    value_text,
 )
 from heptox.mapping.file_names import SidePrefixes
 from heptox.mapping.identity import identity_terms
 from heptox.mapping.model import Mapping, Reference, Rule, Surrogate
-from heptox.mapping.naming import function_name, leaf_names
+from heptox.mapping.naming import function_name, leaf_names, terms_of_leaves
 from heptox.mapping.optional import is_sayable
 from heptox.mapping.paths import path_steps, schema_order
-from heptox.pattern import NODE, TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
+from heptox.pattern import (
+    NODE,
+    TAG,
+    Absence,
+    Comparison,
+    Leaf,
+    NoNode,
+    Presence,
+    StringJoin,
+    Term,
+    Text,
+    ValueExpression,
+    Variable,
+    substituted,
+    value_expression,
+)
 from heptox.schema import TEXT, Path, SchemaTree
 
 
@@ -136,7 +155,7 @@ def _written(tree: SchemaTree, path: Path) -> SchemaPath:
     return SchemaPath(steps, tree.written(steps))
 
 
-def _label(tree: SchemaTree, step: str, tag: str | None = None) -> Label:
+def _label(tree: SchemaTree, step: str, tag: RuleValue | None = None) -> Label:
     return Label(step, tag, tree.written((step,)))
 
 
@@ -150,7 +169,7 @@ class _RulePrinter:
         if rule.optional and not is_sayable(rule):
             raise ValueError("a rule has optional parts that no text says: only those below the root are found by =?")
         self._mapping, self._rule = mapping, rule
-        self._terms = {term for term in rule.terms() if term.path != (NODE,)}
+        self._terms = {leaf for term in rule.terms() for leaf in terms_of_leaves(term) if leaf.path != (NODE,)}
         self._below = {variable.name: self._nodes_below(variable) for variable in rule.variables}
         inner = [Term(name, path) for name, paths in self._below.items() for path in paths if path[-1:] != (TAG,)]
         self._names = leaf_names(rule, inner)
@@ -187,12 +206,34 @@ class _RulePrinter:
         tests = []
         for path, right in condition.tests:
             value = Constant(right.value) if isinstance(right, Text) else right and self._written(right)
-            tests.append(NodeTest(self._path(self._mapping.source, path or (".",)), value))
+            tests.append(NodeTest(self._tested(path), value))
         variable = f"${condition.variable}" if above else None
-        return NodeAbsence(variable, self._path(self._mapping.source, condition.node[len(above) :]), tuple(tests))
+        steps = condition.node[len(above) :]
+        node = SchemaPath(steps, path_of_absence(steps, self._mapping.source.graph.prefixes.step))
+        return NodeAbsence(variable, node, tuple(tests))
 
-    def _written(self, term: Term) -> str:
-        return node_value(f"${term.variable}") if term.path == (NODE,) else f"${self._names[term]}"
+    def _tested(self, path: Path) -> SchemaPath | ComputedValue:
+        expression = value_expression(path)
+        if expression is None:
+            return self._path(self._mapping.source, path or (".",))
+        return self._computed(expression)
+
+    def _written(self, term: Term) -> RuleValue:
+        expression = value_expression(term.path)
+        if expression is None:
+            return node_value(f"${term.variable}") if term.path == (NODE,) else f"${self._names[term]}"
+
+        def image(leaf: Leaf | StringJoin) -> ValueExpression:
+            if isinstance(leaf, Leaf):
+                return Leaf((f"${self._names[Term(term.variable, leaf.path)]}",))
+            return StringJoin((f"${term.variable}", *leaf.path), leaf.separator)
+
+        return self._computed(substituted(expression, image))
+
+    def _computed(self, expression: ValueExpression) -> ComputedValue:
+        names = self._mapping.source.graph.prefixes.step
+        written = value_text(expression, lambda step: step if step.startswith(("$", "[")) else names(step))
+        return ComputedValue(expression, text=written)
 
     # -- bodies --------------------------------------------------------------------------------------------------
 
@@ -218,7 +259,7 @@ class _RulePrinter:
         found: list[tuple[Path, BodyTree]] = []
         for below in self._below[variable.name]:
             if below[:-1] == path and below[-1] != TAG:
-                written = self._written(Term(variable.name, below))
+                written = f"${self._names[Term(variable.name, below)]}"
                 parts = self._body_parts(variable, below)
                 found.append((variable.node + below, BodyTree(_label(self._mapping.source, below[-1]), written, parts)))
         here = variable.node + path

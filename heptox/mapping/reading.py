@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from heptox.grammar import BodyTree, HeadTree, Identity, Node, RuleText, node_value
+from heptox.mapping.code_tables import ReadTable
 from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.findings import Findings
 from heptox.mapping.identity import identity_terms, is_always_there
@@ -18,21 +19,22 @@ from heptox.mapping.paths import path_text, schema_order
 from heptox.mapping.rule_conditions import ConditionReader
 from heptox.mapping.rule_heads import HeadReader
 from heptox.mapping.rule_scope import RuleScope
+from heptox.mapping.selected_nodes import by_values
 from heptox.pattern import NODE, TAG, Term, Variable
 from heptox.schema import Path, SchemaTree
 
 
 def read_rules(
-    written: Sequence[RuleText], source: DeclaredSide, target: DeclaredSide, findings: Findings
+    written: Sequence[RuleText], source: DeclaredSide, target: DeclaredSide, findings: Findings, tables: ReadTable
 ) -> tuple[Rule, ...]:
     """The rules of a section that can be read, in the order of the file; what is wrong goes to ``findings``.
 
     Their bodies are in the schema of ``source``, their heads in that of ``target``: in a section ``against:`` these are
-    the mapping's target and source.
+    the mapping's target and source. ``tables`` gives the texts of the tables of codes that they name.
     """
     rules: dict[Rule, RuleText] = {}
     for text in written:
-        rule = _RuleReader(RuleScope(source, target, findings)).rule(text)
+        rule = _RuleReader(RuleScope(source, target, findings, tables)).rule(text)
         if rule is None:
             continue
         if rule in rules:
@@ -44,9 +46,10 @@ def read_rules(
     def report(rule: Rule, fault: NilFault) -> None:
         for path in fault.leaves:
             message = f"{path_text(source.tree, path)} is not taken: {fault.reason}"
-            findings.add("HX4037", message, rules[rule], NIL_HINT)
+            findings.add("HX4037", message, single[rule], NIL_HINT)
 
-    return tuple(without_nil(rules, source.tree, report))
+    single = {one: text for rule, text in rules.items() for one in by_values(rule)}
+    return tuple(without_nil(single, source.tree, report))
 
 
 @dataclass(slots=True)
@@ -88,8 +91,11 @@ class _RuleReader:
         self.scope.terms[node_value(tree.variable)] = Term(name, (NODE,))
         if not any(variable.name == name for variable in self.scope.variables):
             self.scope.variables.append(Variable(name, path, parent))
-        if tree.label.tag:
+        if isinstance(tree.label.tag, str):
             self.scope.bind(tree.label.tag, Term(name, (TAG,)), tree.label)
+        elif tree.label.tag:
+            hint = "write $variable, and a condition that says what it equals"
+            self.scope.report("HX4020", "a tag in a body has a variable", tree.label, hint)
         self._read_parts(tree, path, name, path)
 
     def _enter(self, tree: BodyTree, path: Path) -> None:
@@ -130,7 +136,12 @@ class _RuleReader:
                 tuple(names[term] for term in expected),
                 each and f"${each}",
             )
-            given = [self.scope.terms.get(argument) for argument in tree.identity.arguments]
+            given = [
+                self.scope.terms.get(argument)
+                if isinstance(argument, str)
+                else self.scope.value(argument, tree.identity)
+                for argument in tree.identity.arguments
+            ]
             same = (tree.identity.function, tree.identity.each) == (wanted.function, wanted.each)
             if not same or Counter(given) != Counter(expected):
                 message = f"{tree.identity} is not the identity of {self.scope.target_text(path)}"
@@ -168,7 +179,7 @@ def _reason(tree: SchemaTree, head: HeadNode, path: Path) -> str:
 
 
 def _variables(tree: BodyTree) -> set[str]:
-    found = {tree.variable} | ({tree.label.tag} if tree.label.tag else set())
+    found = {tree.variable} | ({tree.label.tag} if isinstance(tree.label.tag, str) else set())
     return found.union(*(_variables(part) for part in tree.parts))
 
 

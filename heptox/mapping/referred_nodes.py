@@ -11,7 +11,7 @@ from heptox.mapping.identity import declared_key
 from heptox.mapping.paths import Leaf, is_at_or_below, is_sure
 from heptox.mapping.rule_input import RuleInput
 from heptox.pattern import NODE
-from heptox.schema import Path
+from heptox.schema import Path, plain
 
 Identified: TypeAlias = tuple[Path, tuple[tuple[Leaf, Leaf], ...]]
 """A target stop node, and the target leaves that identify a node there, each with the source leaf it comes from."""
@@ -46,9 +46,9 @@ class ReferredNodes:
         tree = self.input.source.tree
         ends = [entity.source for entity in self.alternative.entities if entity.target == stop]
         own = [c for c in self.alternative.chosen if c.target.stop == stop and c not in self.input.arrow_set.surrogates]
-        keys = [c.source for c in own if c.target.absolute in self.input.target.declared_keys]
+        keys = [c.source for c in own if plain(c.target.absolute) in self.input.target.declared_keys]
         if not ends and keys:
-            ends = [leaf.stop for leaf in keys[:1] if leaf.absolute in self.input.source.keys]
+            ends = [leaf.stop for leaf in keys[:1] if plain(leaf.absolute) in self.input.source.keys]
         elif not ends:
             ends = [c.source.stop for c in own]
         return frozenset(above for end in ends for above in tree.stops(end))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from heptox.grammar import (
+    ComputedValue,
     ConditionText,
     Constant,
     LeafCondition,
@@ -16,7 +17,7 @@ from heptox.grammar import (
 )
 from heptox.mapping.model import Condition, OptionalPart
 from heptox.mapping.rule_scope import RuleScope
-from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms
+from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable, atom_terms, is_constant
 from heptox.schema import Path
 
 
@@ -29,8 +30,8 @@ class ConditionReader:
     def condition(self, condition: ConditionText) -> Condition | None:
         """What a condition means; ``None`` for ``=?``, and where something is wrong with it."""
         match condition:
-            case RuleCondition(left_name, Constant(value), "=" | "!=" as operator):
-                left = self.scope.value(left_name, condition)
+            case RuleCondition(written, Constant(value), "=" | "!=" as operator):
+                left = self.scope.value(written, condition)
                 return Comparison(operator, left, Text(value)) if left else None
             case RuleCondition():
                 return self._comparison(condition) if condition.operator == "=" else None
@@ -45,13 +46,19 @@ class ConditionReader:
         return self._comparison(condition) if is_link and isinstance(condition, RuleCondition) else None
 
     def _comparison(self, condition: RuleCondition) -> Comparison | None:
-        assert isinstance(condition.right, str)
+        assert not isinstance(condition.right, Constant)
         left, right = self.scope.value(condition.left, condition), self.scope.value(condition.right, condition)
         return Comparison("=", left, right) if left and right else None
 
     def _presence(self, condition: LeafCondition) -> Presence | Absence | None:
-        term = self.scope.term(condition.variable, condition)
+        spoken = condition.variable
+        # What is there or not may be an inner node, which is no value.
+        is_value = isinstance(spoken, ComputedValue)
+        term = self.scope.value(spoken, condition) if is_value else self.scope.term(str(spoken), condition)
         if term is None:
+            return None
+        if is_constant(term.path):
+            self.scope.report("HX4009", f"{spoken} is always there", condition, "name a leaf, or a function of leaves")
             return None
         if condition.present:
             return Presence(term)
@@ -99,6 +106,8 @@ class ConditionReader:
     def _tested(self, node: Path, test: NodeTest) -> Path | None:
         """The path of a test, relative to its node."""
         tree = self.scope.source.tree
+        if isinstance(test.path, ComputedValue):
+            return self.scope.computed_below(node, test.path)
         if test.path.steps == (TAG,):
             if tree.box(node):
                 return (TAG,)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from heptox.grammar import HeadLeaf, HeadTree, Identity, SurrogateArgument, SurrogateTerm
+from heptox.grammar import HeadLeaf, HeadTree, Identity, RuleValue, SurrogateArgument, SurrogateTerm
 from heptox.mapping.content import content_difference
 from heptox.mapping.identity import declared_key
 from heptox.mapping.model import Argument, HeadNode, Surrogate
 from heptox.mapping.naming import function_name
 from heptox.mapping.paths import known_prefix, owning_stop, path_text, schema_order
 from heptox.mapping.rule_scope import RuleScope
-from heptox.pattern import NODE, TAG, Term
-from heptox.schema import Path
+from heptox.pattern import NODE, TAG, Term, is_constant
+from heptox.schema import Path, quoted, split_selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class HeadReader:
                 self.scope.report("HX4032", message, tree, "write a rule for each")
                 return None
         identities = {path: below.identity for path, below in self.inner}
-        return tuple(self._head_node(stop, identities.get(stop)) for stop in chain)
+        return tuple(self._head_node(stop, identities.get(stop), tree) for stop in chain)
 
     def _read(self, tree: HeadTree, path: Path) -> None:
         """Gather the leaves and the inner nodes of a head."""
@@ -123,7 +124,7 @@ class HeadReader:
     def _argument(self, written: SurrogateArgument) -> Argument | None:
         """What a surrogate is a function of; ``None`` where it is nothing of the kind, which is reported."""
         tree, path = self.scope.target.tree, written.path.steps
-        if written.is_each:
+        if written.is_each and isinstance(written.variable, str):
             name = self.scope.source_node(written.variable, written)
             if name is not None and path in tree and tree.is_stop(path):
                 return Argument(path, (NODE,), Term(name, (NODE,)))
@@ -139,8 +140,11 @@ class HeadReader:
             self.scope.report("HX4033", f"{written.path} identifies no node", written, hint)
         return None
 
-    def _leaf(self, part: HeadLeaf, variable: str, path: Path) -> Term | None:
-        term = self._copied(part, variable, path) if part.copied else self._plain(part, variable, path)
+    def _leaf(self, part: HeadLeaf, variable: RuleValue, path: Path) -> Term | None:
+        if part.copied and isinstance(variable, str):
+            term = self._copied(part, variable, path)
+        else:
+            term = self._plain(part, variable, path)
         if (
             term is not None
             and not self.scope.target.tree.stop(path)
@@ -151,7 +155,7 @@ class HeadReader:
             self.scope.report("HX4013", message, part, "only a leaf that the source's root owns goes there")
         return term
 
-    def _plain(self, part: HeadLeaf, variable: str, path: Path) -> Term | None:
+    def _plain(self, part: HeadLeaf, variable: RuleValue, path: Path) -> Term | None:
         if not self.scope.target.tree.is_leaf(path):
             self.scope.report(
                 "HX4009",
@@ -181,7 +185,15 @@ class HeadReader:
             return None
         return term
 
-    def _head_node(self, stop: Path, identity: Identity | None) -> HeadNode:
+    def _check_selection(self, stop: Path, tree: HeadTree, leaves: Collection[Path]) -> None:
+        """A node of a selection has the leaves that select it, where they have one value."""
+        for test in split_selection(stop[-1])[1] if stop else ():
+            if test.test == "=" and len(test.values) == 1 and test.path not in leaves:
+                leaf = self.scope.target.tree.written(test.path) or "."
+                message = f"{self.scope.target_text(stop)} is not made without {leaf}"
+                self.scope.report("HX4038", message, tree, f"write {leaf} -> {quoted(test.values[0])} in its brackets")
+
+    def _head_node(self, stop: Path, identity: Identity | None, tree: HeadTree) -> HeadNode:
         own = [path for path in self.supplied if owning_stop(self.scope.target.tree, path) == stop]
         own.sort(key=lambda path: schema_order(self.scope.target.tree, path))
         leaves = tuple((path[len(stop) :], self.supplied[path][0]) for path in own)
@@ -189,10 +201,11 @@ class HeadReader:
         made = [path for path in self.surrogates if owning_stop(self.scope.target.tree, path) == stop]
         made.sort(key=lambda path: schema_order(self.scope.target.tree, path))
         surrogates = tuple((path[len(stop) :], self.surrogates[path]) for path in made)
+        self._check_selection(stop, tree, [path[len(stop) :] for path in (*own, *made)])
         if stop and identity is not None and identity.each:
             return HeadNode(
                 stop, leaves, copied, each=self.scope.source_node(identity.each, identity), surrogates=surrogates
             )
-        values = [path for path, _ in leaves if path not in copied]
+        values = [path for path, term in leaves if path not in copied and not is_constant(term.path)]
         key = declared_key(self.scope.target.tree, self.scope.target.declared_keys, stop, values)
         return HeadNode(stop, leaves, copied, key=key, surrogates=surrogates)

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from heptox.grammar import Label, Node, SchemaPath
+from heptox.grammar import ComputedValue, Label, Node, RuleValue, SchemaPath
+from heptox.mapping.code_tables import ReadTable
+from heptox.mapping.computed_leaves import CodeTables
 from heptox.mapping.declarations import DeclaredSide, resolve
 from heptox.mapping.findings import Findings
 from heptox.mapping.paths import path_steps, path_text
-from heptox.pattern import NODE, TAG, Term, Variable
-from heptox.schema import TEXT, Path
+from heptox.mapping.selected_paths import value_path
+from heptox.pattern import (
+    NODE,
+    TAG,
+    Leaf,
+    StringJoin,
+    Term,
+    ValueExpression,
+    Variable,
+    computed_step,
+    parts,
+    substituted,
+)
+from heptox.schema import TEXT, Path, is_selection, plain
 
 
 @dataclass(slots=True)
@@ -21,6 +35,7 @@ class RuleScope:
     source: DeclaredSide
     target: DeclaredSide
     findings: Findings
+    tables: ReadTable
     variables: list[Variable] = field(default_factory=list)
     terms: dict[str, Term] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
@@ -60,6 +75,12 @@ class RuleScope:
         path = resolve(side, SchemaPath(steps, written, position=label.position), self.findings)
         if path is None:
             self.sound = False
+        elif is_selection(label.name) and plain(path) == plain(below):
+            if path[:-1] == parent:
+                return path
+            message = f"{path_text(side.tree, plain(path))} stands once: its conditions select the node above it"
+            self.report("HX4038", message, label, f"write them there: {path_text(side.tree, path[:-1])}")
+            return None
         elif path != below and label.name != TEXT:
             self.report("HX4001", f"{label} does not stand below {path_text(side.tree, parent)}", label,
                        f"it stands below {path_text(side.tree, path[:-1])}")  # fmt: skip
@@ -79,12 +100,14 @@ class RuleScope:
         """The term of a variable."""
         term = self.terms.get(name)
         if term is None and name not in self.unknown:
-            bound = ", ".join(sorted(name for name, term in self.terms.items() if term.path != (NODE,)))
+            bound = ", ".join(sorted(name for name in self.terms if name.startswith("$")))
             self.report("HX4030", f"{name} is not bound in the body", at, f"variables of the body: {bound}")
         return term
 
-    def value(self, name: str, at: Node) -> Term | None:
-        """The term of a variable that stands for a value."""
+    def value(self, name: RuleValue, at: Node) -> Term | None:
+        """The term of a variable that stands for a value, of a string or of a function."""
+        if isinstance(name, ComputedValue):
+            return self._computed(name)
         term = self.term(name, at)
         if term is None:
             return None
@@ -94,6 +117,82 @@ class RuleScope:
             self.report("HX4009", f"{name} stands for the inner node {self.source_text(path)}", at, hint)
             return None
         return term
+
+    def _computed(self, value: ComputedValue) -> Term | None:
+        """A string, or a function of leaves of one variable, as its computed leaf; a string is the root's."""
+        filled = self._filled(value)
+        places = {leaf.steps: leaf for leaf in value.leaves}
+        leaves: dict[Leaf | StringJoin, Term] = {}
+        for part in () if filled is None else parts(filled.expression):
+            if isinstance(part, Leaf | StringJoin):
+                leaf = self._argument(part, places.get(part.path, value))
+                if leaf is None:
+                    return None
+                leaves[part] = leaf
+        names = list(dict.fromkeys(leaf.variable for leaf in leaves.values()))
+        if filled is None:
+            return None
+        if len(names) > 1:
+            nodes = ", ".join(f"${name}" for name in names)
+            hint = "a function speaks of leaves that one node has once; string-join gathers those that repeat"
+            self.report("HX4039", f"{value} speaks of leaves of several nodes: {nodes}", value, hint)
+            return None
+
+        def image(part: Leaf | StringJoin) -> ValueExpression:
+            path = leaves[part].path
+            return Leaf(path) if isinstance(part, Leaf) else StringJoin(path, part.separator)
+
+        term = Term((*names, self.variables[0].name)[0], (computed_step(substituted(filled.expression, image)),))
+        self.terms[str(value)] = term
+        return term
+
+    def computed_below(self, node: Path, value: ComputedValue) -> Path | None:
+        """A function of leaves that stand once below a node, or are gathered there, as its computed leaf."""
+        filled = self._filled(value)
+        leaves: dict[Path, Path] = {}
+        for written in value.leaves:
+            leaf = self._leaf(self.walk(node, written), written)
+            if leaf is None:
+                return None
+            leaves[written.steps] = leaf[len(node) :]
+        for part in () if filled is None else parts(filled.expression):
+            path = leaves.get(part.path, ()) if isinstance(part, Leaf) else ()
+            if self.source.tree.stop((*node, *path)) != node:
+                message = f"{self.source_text((*node, *path))} repeats below {self.source_text(node)}"
+                self.report("HX4039", message, value, "string-join gathers what repeats")
+                return None
+
+        def image(part: Leaf | StringJoin) -> ValueExpression:
+            path = leaves.get(part.path, ())
+            return Leaf(path) if isinstance(part, Leaf) else StringJoin(path, part.separator)
+
+        return None if filled is None else (computed_step(substituted(filled.expression, image)),)
+
+    def _filled(self, value: ComputedValue) -> ComputedValue | None:
+        """A value with its tables."""
+        filled = CodeTables(self.tables, self.findings).filled(value)
+        self.sound = self.sound and filled is not None
+        return filled
+
+    def _argument(self, part: Leaf | StringJoin, at: Node) -> Term | None:
+        """What stands for a leaf in a function: a variable, or for string-join a path that begins with one."""
+        name, *below = part.path
+        if isinstance(part, Leaf) and below:
+            message = f"{'/'.join(part.path)} is no variable, and only string-join takes a path"
+            self.report("HX4039", message, at, "bind the leaf in the body, and write its variable")
+            return None
+        term = self.value(name, at) if isinstance(part, Leaf) else self.term(name, at)
+        if term is None or isinstance(part, Leaf):
+            return term
+        leaf = self._leaf(self.walk(self.source_path(term), SchemaPath(tuple(below), position=at.position)), at)
+        above = self.source_path(Term(term.variable))
+        return None if leaf is None else Term(term.variable, leaf[len(above) :])
+
+    def _leaf(self, path: Path | None, at: Node) -> Path | None:
+        leaf = None if path is None else value_path(self.source.tree, path)
+        if leaf is None and path is not None:
+            self.report("HX4009", f"{self.source_text(path)} is no leaf", at, "a function speaks of leaves")
+        return leaf
 
     def source_path(self, term: Term) -> Path:
         """The schema node of a term of the body."""

@@ -129,13 +129,19 @@ def _written(value: Any, name: Callable[[str], str]) -> str:
             return f"lookup({', '.join([quoted(table), *(_written(part, name) for part in parts)])})"
         case ["call", "if", [condition, then, *other]]:
             otherwise = _written(other[0], name) if other else "()"
-            return f"if ({_written(condition, name)}) then {_written(then, name)} else {otherwise}"
+            said = _written(condition, name)
+            said = said if said.startswith("(") else f"({said})"
+            return f"if {said} then {_written(then, name)} else {otherwise}"
         case ["call", function, arguments] if function in _OPERATORS and len(arguments) == 2:
-            left, right = (_written(argument, name) for argument in arguments)
+            left, right = (_operand(_written(argument, name)) for argument in arguments)
             return f"({left} {function} {right})"
         case ["call", function, arguments]:
             return f"{function}({', '.join(_written(argument, name) for argument in arguments)})"
     raise ValueError("no computed leaf")
+
+
+def _operand(text: str) -> str:
+    return f"({text})" if text.startswith("if (") else text
 
 
 def quoted(text: str) -> str:

@@ -49,7 +49,9 @@ leaf_labels = st.one_of(names, names.map(lambda name: f"@{name}"), st.just("text
 labels = st.one_of(
     names.map(Label), st.builds(Label, names.map(lambda name: f"[{name}]"), st.one_of(st.none(), variables))
 )
-identities = st.builds(Identity, names, st.lists(variables, max_size=3).map(tuple), st.one_of(st.none(), variables))
+identities = st.builds(
+    Identity, names.map("f_{}".format), st.lists(variables, max_size=3).map(tuple), st.one_of(st.none(), variables)
+)
 leaves = st.builds(HeadLeaf, st.one_of(leaf_labels, st.just(Label("."))), variables, st.booleans())
 heads = st.recursive(
     st.builds(HeadTree, labels, identities),
