@@ -210,6 +210,8 @@ class FunctionRendering:
                 return _all(self.presence(inner)) if self.presence(inner) else _ALWAYS
             case Call("not", (Call("exists", (Leaf(path) | StringJoin(path),)),)):
                 return syntax.Empty(self.path(path))
+            case Call("not", (Call("starts-with", (_, Constant(text))) as inner,)) if text:
+                return syntax.FunctionCall("not", (self._tested(inner),))
             case Call("not", (inner,)):
                 condition = self.condition(inner)
                 if not isinstance(condition, syntax.FunctionCall):
@@ -217,11 +219,20 @@ class FunctionRendering:
                 return syntax.FunctionCall("not", (condition,))
             case Call(sign, (left, right)) if sign in SIGNS:
                 return self._compared(expression, left, right)
-            case Call(function, arguments) if (form := form_of_call(expression)) is not None:
-                wanted = argument_types(expression, form)
-                call = syntax.FunctionCall(function, tuple(map(self._argument, arguments, wanted)))
-                return _all((*self.guards(expression), call))
+            case Call("starts-with", (left, Constant(text))) if text:
+                comparison = syntax.Comparison("starts-with", self.as_string(left), syntax.StringLiteral(text))
+                return _all((*self.guards(left), comparison))
+            case Call():
+                return _all((*self.guards(expression), self._tested(expression)))
         raise _unsaid(expression)
+
+    def _tested(self, call: Call) -> syntax.FunctionCall:
+        """A function that is true or false, of what its arguments are without guards."""
+        form = form_of_call(call)
+        if form is None:
+            raise _unsaid(call)
+        arguments = map(self._argument, call.arguments, argument_types(call, form))
+        return syntax.FunctionCall(call.function, tuple(arguments))
 
     def _compared(self, call: Call, left: ValueExpression, right: ValueExpression) -> syntax.Condition:
         operator = call.function
