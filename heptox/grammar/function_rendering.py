@@ -428,3 +428,8 @@ def _unsaid(expression: ValueExpression) -> GrammarError:
     name = expression.function if isinstance(expression, Call) else type(expression).__name__.lower()
     message = f"a value computed by {name} cannot be said in a query here"
     return GrammarError(Fault("HX3068", message, hint="ask for the leaves that it is computed of"))
+
+
+def conjuncts(condition: syntax.Condition) -> tuple[syntax.Condition, ...]:
+    """The conditions that all hold where one does."""
+    return condition.conditions if isinstance(condition, syntax.And) else (condition,)

@@ -157,7 +157,9 @@ class FunctionBuilder:
             return FunctionCall(name, arguments, position=self.refusals.position(tree))
         for argument in arguments:
             if isinstance(argument, NumberLiteral) and not is_computed_with(argument.lexical):
-                raise self.refusals.refused(tree, f"{name}() of {argument.lexical}", "write at most 12 digits")
+                raise self.refusals.refused(
+                    tree, f"{name}() of {argument.lexical}", "write fewer digits, and no exponent"
+                )
         types = tuple(map(type_of, arguments))
         if form_in_query(name, types, arguments) is None:
             raise self._refused(tree, name, types)
