@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -47,16 +48,14 @@ def exchange(
     can stand for.
     """
     root = read_instance(document, mapping, trace)
-    rules = applied(mapping.rules)
-    leaves: dict[Path, dict[Path, None]] = {}
-    for head in (head for rule in rules for head in rule.head):
-        leaves.setdefault(head.node, {}).update(dict.fromkeys(head.paths))
-    gluing = _Gluing(trace, {node: tuple(paths) for node, paths in leaves.items()})
-    for rank, rule in enumerate(rules):
-        gluing.apply(rule, rank, bindings(rule, root, check), check)
+    plan = _plan(mapping)
+    gluing = _Gluing(trace)
+    for rank, rule in enumerate(plan.rules):
+        table = bindings(rule, root, check)
+        gluing.apply(plan.columns(rank, table), rank, table, check)
     if conflicts is not None:
         conflicts.update(node.node + leaf for node, leaf in gluing.disputed)
-    return write_image(mapping.target, mapping.rules, gluing.image, trace)
+    return write_image(mapping.target, gluing.image, trace)
 
 
 def applied(rules: Iterable[Rule]) -> list[Rule]:
@@ -126,21 +125,42 @@ class _Column:
         return tuple([None if place is None else values[place] for place in self.order])
 
 
-@dataclass(slots=True)
-class _Gluing:
-    """The image while rules add to it, and the leaves of its nodes that got several values.
-
-    ``leaves`` are all that rules supply at each stop node of the target.
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What documents of a mapping are exchanged by: its rules, ``leaves`` that they supply at each stop node of the
+    target, and for each rule the columns of its head, once its body was bound.
     """
 
-    trace: Trace | None
+    rules: Sequence[Rule]
     leaves: dict[Path, tuple[Path, ...]]
+    known: dict[int, list[_Column]] = field(default_factory=dict)
+
+    def columns(self, rank: int, table: Table) -> list[_Column]:
+        """The columns of a rule's head over the table of its bindings, whose own are the same for all documents."""
+        if rank not in self.known:
+            self.known[rank] = [_column(node, table, self.leaves[node.node]) for node in self.rules[rank].head]
+        return self.known[rank]
+
+
+@lru_cache(maxsize=16)
+def _plan(mapping: Mapping) -> _Plan:
+    rules = applied(mapping.rules)
+    leaves: dict[Path, dict[Path, None]] = {}
+    for head in (head for rule in rules for head in rule.head):
+        leaves.setdefault(head.node, {}).update(dict.fromkeys(head.paths))
+    return _Plan(rules, {node: tuple(paths) for node, paths in leaves.items()})
+
+
+@dataclass(slots=True)
+class _Gluing:
+    """The image while rules add to it, and the leaves of its nodes that got several values."""
+
+    trace: Trace | None
     image: ImageNode = field(default_factory=lambda: ImageNode(()))
     disputed: set[tuple[ImageNode, Path]] = field(default_factory=set)
 
-    def apply(self, rule: Rule, rank: int, table: Table, check: Check) -> None:
+    def apply(self, columns: Sequence[_Column], rank: int, table: Table, check: Check) -> None:
         """Add what one rule makes of its bindings; ``rank`` is its place among the rules."""
-        columns = [_column(node, table, self.leaves[node.node]) for node in rule.head]
         for row in table.rows:
             check()
             arguments = [column.arguments(row) for column in columns]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Container, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from heptox.mapping.image_names import image_prefixes, with_value_prefixes
 from heptox.mapping.instance import Subtree, Value
-from heptox.mapping.model import Rule
 from heptox.pattern import TAG
 from heptox.schema import TEXT, Box, Path, SchemaTree, is_selection, plain, split_selection
 from heptox.xml import (
@@ -40,7 +39,7 @@ class ImageNode:
     firsts: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
 
-def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode, trace: Trace | None = None) -> Document:
+def write_image(tree: SchemaTree, image: ImageNode, trace: Trace | None = None) -> Document:
     """The document of an image whose root is ``image``; ``trace`` records where its values stand.
 
     Inner elements stand where something below them does. Children come in the order of the target schema; those in a
@@ -56,7 +55,7 @@ def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode, trace
     # lxml drops what declares a namespace again under another prefix, so others stand for these meanwhile
     several = {one: uris for one, uris in meant.items() if len(uris) > 1} if trace is None else {}
     stand_ins = {(one, uri): f"urn:uuid:{uuid4()}" for one, uris in several.items() for uri in uris}
-    _Writing(tree, rules, root, trace, stand_ins).fill(root, image, ())
+    _Writing(tree, root, trace, stand_ins).write(root, image)
     if not stand_ins:
         return Document(root)
     text = write_element(root)
@@ -65,78 +64,88 @@ def write_image(tree: SchemaTree, rules: Iterable[Rule], image: ImageNode, trace
     return parse_document(text)
 
 
+class _Held:
+    """What a node of an image holds: ``stops`` are the nodes below it by the path of their elements, those of
+    selections before others, and ``steps`` what follows the paths at which something stands.
+    """
+
+    def __init__(self, node: ImageNode) -> None:
+        self.node = node
+        self.stops: dict[Path, list[ImageNode]] = {}
+        for path in sorted(node.below, key=lambda path: (not is_selection(path[-1]), path)):
+            steps = path[len(node.node) :]
+            beside = (*steps[:-1], split_selection(steps[-1])[0])
+            self.stops.setdefault(beside, []).extend(node.below[path].values())
+        self.steps: dict[Path, set[str]] = {}
+        for path in (*node.values, *self.stops):
+            for length, step in enumerate(path):
+                self.steps.setdefault(path[:length], set()).add(step)
+
+
 class _Writing:
     """Makes elements; ``maker`` is any element, which makes others."""
 
     def __init__(
-        self,
-        tree: SchemaTree,
-        rules: Iterable[Rule],
-        maker: XmlElement,
-        trace: Trace | None,
-        stand_ins: Mapping[tuple[str, str], str],
+        self, tree: SchemaTree, maker: XmlElement, trace: Trace | None, stand_ins: Mapping[tuple[str, str], str]
     ) -> None:
         self._stand_ins = stand_ins
         self._tree, self._maker, self._trace = tree, maker, trace
         self._boxed = {(*box.parent, member): box for box in tree.boxes for member in box.members}
-        ends = {node.node + path for rule in rules for node in rule.head for path in ((), *node.paths)}
-        self._made = {end[:length] for end in ends for length in range(len(end) + 1)}
-        self._selections: dict[Path, list[Path]] = {}
-        for path in sorted(path for path in self._made if path and is_selection(path[-1])):
-            beside = (*path[:-1], split_selection(path[-1])[0])
-            self._selections.setdefault(beside, []).append(path)
         self._tags: dict[tuple[Path, str], str] = {}
 
-    def fill(self, element: XmlElement, node: ImageNode, below: Path) -> None:
+    def write(self, element: XmlElement, node: ImageNode) -> None:
+        """Write what a node holds into its element."""
+        self._fill(element, _Held(node), ())
+
+    def _fill(self, element: XmlElement, held: _Held, below: Path) -> None:
         """Write what stands at the path ``below`` of a node into its element."""
+        node, steps = held.node, held.steps.get(below, frozenset())
         path = node.node + below
         for attribute in self._tree.element(path).attributes:
-            value = node.values.get((*below, f"@{attribute.name}"))
+            if (step := f"@{attribute.name}") not in steps:
+                continue
+            value = node.values.get((*below, step))
             if isinstance(value, str):
                 element.set(attribute.name, value)
-                self._tell(node, (*below, f"@{attribute.name}"), element)
-        held = (*below, TEXT) if (*below, TEXT) in node.values else ()
-        text = node.values.get(held)
+                self._tell(node, (*below, step), element)
+        leaf = (*below, TEXT) if TEXT in steps else ()
+        text = node.values.get(leaf)
         if isinstance(text, str):
             element.text = text or None
-            self._tell(node, held, element)
-        for child in self._children(node, path, below):
-            element.append(child)
+            self._tell(node, leaf, element)
+        if steps:
+            for child in self._children(held, path, below, steps):
+                element.append(child)
 
-    def _children(self, node: ImageNode, path: Path, below: Path) -> Iterator[XmlElement]:
+    def _children(self, held: _Held, path: Path, below: Path, steps: Container[str]) -> Iterator[XmlElement]:
         by_tag: dict[Box, dict[str, list[XmlElement]]] = {}
         declared = [child.name for child in self._tree.element(path).children]
         for name in declared:
             box = self._boxed.get((*plain(path), name)) if self._boxed else None
             if box is None:
-                yield from self._child(node, (*path, name), (*below, name))
+                if name in steps:
+                    yield from self._child(held, (*path, name), (*below, name))
                 continue
             if box not in by_tag:
-                by_tag[box] = self._by_tag(node, (*path, box.step))
+                by_tag[box] = self._by_tag(held.node, (*path, box.step))
             elements = by_tag[box]
             yield from elements.pop(name, ())
             if not any(member in declared[declared.index(name) + 1 :] for member in box.members):
                 for others in elements.values():
                     yield from others
 
-    def _child(self, node: ImageNode, path: Path, below: Path) -> Iterator[XmlElement]:
-        for selection in self._selections.get(path, ()):
-            for each in node.below.get(selection, {}).values():
-                yield self._stop(path[-1], each)
-        if path not in self._made:
-            return
-        if self._tree.is_stop(path):
-            for each in node.below.get(path, {}).values():
-                yield self._stop(path[-1], each)
-        elif below in node.values:
-            element = self._leaf(path[-1], node.values[below])
-            self._tell(node, below, element)
+    def _child(self, held: _Held, path: Path, below: Path) -> Iterator[XmlElement]:
+        if below in held.stops:
+            for node in held.stops[below]:
+                yield self._stop(path[-1], node)
+        elif below in held.node.values:
+            element = self._leaf(path[-1], held.node.values[below])
+            self._tell(held.node, below, element)
             yield element
-        elif not self._tree.is_leaf(path):
+        else:
             element = self._new(path[-1])
-            self.fill(element, node, below)
-            if len(element) or any(leaf[: len(below)] == below for leaf in node.values):
-                yield element
+            self._fill(element, held, below)
+            yield element
 
     def _by_tag(self, node: ImageNode, box: Path) -> dict[str, list[XmlElement]]:
         """The elements in a box by their tags."""
@@ -159,7 +168,7 @@ class _Writing:
             self._tell(node, (), element)
             return element
         element = self._new(name)
-        self.fill(element, node, ())
+        self.write(element, node)
         if (TAG,) in node.values:
             self._tell(node, (TAG,), element)
         return element
