@@ -78,15 +78,17 @@ class CodeTables:
         return value
 
 
-def computed_leaf(side: DeclaredSide, value: ComputedValue, findings: Findings) -> Leaf | None:
-    """The leaf that a computed value is; ``None`` after reporting what is wrong with it (HX4039)."""
+def computed_leaf(side: DeclaredSide, value: ComputedValue, taker: Leaf, findings: Findings) -> Leaf | None:
+    """The leaf that a computed value is for the leaf that takes it; ``None`` after reporting what is wrong with it
+    (HX4039).
+    """
     paths: dict[Path, Path] = {}
     for written in value.leaves:
         found = _leaf_path(side, written, findings)
         if found is None:
             return None
         paths[written.steps] = found
-    stop = _node(side, value, paths, findings)
+    stop = _node(side, value, paths, taker, findings)
     if stop is None:
         return None
 
@@ -110,15 +112,19 @@ def _leaf_path(side: DeclaredSide, written: SchemaPath, findings: Findings) -> P
     return leaf
 
 
-def _node(side: DeclaredSide, value: ComputedValue, paths: dict[Path, Path], findings: Findings) -> Path | None:
-    """The stop node that a function is of: that of its leaves; of gathered ones, the next above what repeats."""
+def _node(
+    side: DeclaredSide, value: ComputedValue, paths: dict[Path, Path], taker: Leaf, findings: Findings
+) -> Path | None:
+    """The stop node that a function is of: that of its leaves; of gathered ones, the next above what repeats, and the
+    root where the root takes them.
+    """
     tree = side.tree
     single = {leaf.path for leaf in parts(value.expression) if isinstance(leaf, LeafValue)}
     gathered = {leaf.path for leaf in parts(value.expression) if isinstance(leaf, StringJoin)}
     stops = {tree.stop(paths[path]) for path in single}
     if not single:
         above = sorted((_holder(side, paths[path]) for path in gathered), key=len)
-        stops = set(above[:1])
+        stops = set(above[:1]) if taker.stop else set()
     if not stops:
         return ()
     stop = max(stops, key=len)

@@ -179,7 +179,7 @@ def _correspondence(
         return _copy(arrow, source, target, findings)
     end = _leaf(target, arrow.target, findings)
     if isinstance(arrow.source, ComputedValue):
-        value = computed_leaf(source, arrow.source, findings)
+        value = end and computed_leaf(source, arrow.source, end[0], findings)
         if value is None or end is None:
             return None
         returned = returned_leaves(source, arrow, value, end[0], findings)

@@ -510,3 +510,28 @@ def test_the_image_is_valid_where_arrows_supply_what_is_required() -> None:
     )
     rules = hospital()
     assert validity_faults(exchange(rules, parse_document(document)), rules.target.graph) == ()
+
+
+GATHERED = """string-join(line/note, ";") -> notes
+string-join(line/part/name, "") -> first/name
+string-join(line[@kind = "a"]/part/name, ",") -> first/kind
+"""
+
+
+def test_the_root_gathers_the_values_of_what_repeats_within_what_repeats() -> None:
+    """Whatever else the root takes, no bindings multiply; where nothing is gathered, the leaf is absent."""
+    rules = mapping(
+        "<!ELEMENT s (line*)> <!ELEMENT line (part*, note*)> <!ATTLIST line kind CDATA #IMPLIED> "
+        "<!ELEMENT part (name?)> <!ELEMENT name (#PCDATA)> <!ELEMENT note (#PCDATA)>",
+        "<!ELEMENT t (notes?, first?)> <!ELEMENT notes (#PCDATA)> <!ELEMENT first (name?, kind?)> "
+        "<!ELEMENT name (#PCDATA)> <!ELEMENT kind (#PCDATA)>",
+        GATHERED,
+    )
+    assert [len(rule.variables) for rule in rules.rules] == [1]
+    document = (
+        '<s><line kind="a"><part><name>x</name></part><part/><note>1</note></line>'
+        '<line><part><name>y</name></part><note>2</note></line><line kind="a"><part><name>z</name></part></line></s>'
+    )
+    expected = "<t><notes>1;2</notes><first><name>xyz</name><kind>x,z</kind></first></t>"
+    assert image(rules, document) == expected
+    assert image(rules, "<s><line><note>1</note></line></s>") == "<t><notes>1</notes></t>"
