@@ -99,7 +99,7 @@ class _Writing:
 
     def _fill(self, element: XmlElement, held: _Held, below: Path) -> None:
         """Write what stands at the path ``below`` of a node into its element."""
-        node, steps = held.node, held.steps.get(below, frozenset())
+        node, steps = held.node, held.steps.get(below, set())
         path = node.node + below
         for attribute in self._tree.element(path).attributes:
             if (step := f"@{attribute.name}") not in steps:
