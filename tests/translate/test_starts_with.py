@@ -71,4 +71,4 @@ def test_what_may_have_several_values_is_refused_by_name(condition: str) -> None
 
 def test_what_computes_is_computed_of_what_the_rules_take() -> None:
     query = "for $x in //x where upper-case($x/@k) = 'AB' return <e>{concat($x/a, '-')}</e>"
-    check_equal(GIVEN.mapping, query, pairs(GIVEN.mapping, SOURCES))
+    check_equal(GIVEN.mapping, query, pairs(GIVEN.mapping, SOURCES), Direction.SOURCE)
