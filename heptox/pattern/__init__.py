@@ -98,6 +98,7 @@ from heptox.pattern.value_expression import (
     parts as parts,
     substituted as substituted,
     value_expression as value_expression,
+    with_table_names as with_table_names,
 )
 from heptox.pattern.value_functions import (
     SIGNS as SIGNS,

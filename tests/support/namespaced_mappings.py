@@ -13,11 +13,10 @@ from random import Random
 from typing import Any, Final
 
 from heptox.errors import MappingError
-from heptox.grammar import parse_arrow_lines, parse_query, print_query, written_query
+from heptox.grammar import ComputedValue, parse_arrow_lines, parse_query, print_query, written_query
 from heptox.grammar.arrows import (
     Arrow,
     BoxDeclaration,
-    ComputedValue,
     Entity,
     Name,
     NamespaceDeclaration,
