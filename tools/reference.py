@@ -44,8 +44,11 @@ Values of an arrow can be computed: `concat(first, " ", last) -> name`. These ar
 3.1 says. A value is absent where a leaf that it needs is absent, and where a function has none for its arguments, such
 as `xs:decimal("abc")`; that is never an error. A condition that compares or tests what is absent is false.
 
-A decimal has at most 12 digits before its point and 12 after it; what has more is absent. A string where a number is
-wanted is cast to a decimal."""
+A decimal has at most 18 digits before its point (12 where it is multiplied or divided) and 12 after it, and a date a
+year of four digits; what has more is absent. A string where a number or a date is wanted is cast to one, and
+`price * 2` is exact. A number that is written out, or computed, is compared with a leaf as a number, two leaves as
+strings. Regular expressions have characters, `.`, classes, `\\d`, `\\s`, groups, `|`, `^`, `$` and quantifiers: what
+all engines take for the same."""
 
 
 def commands_page() -> str:

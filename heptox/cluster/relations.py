@@ -188,7 +188,7 @@ class Collection:
         plan = query.plan
         assert plan is not None
         tables = {table: self._view(table) for table in statements.used_columns(plan.statement)}
-        statement = statements.renamed(plan.statement, tables)
+        statement = statements.for_spark(statements.renamed(plan.statement, tables))
         found = statements.print_statement(statements.Statement(statement.selects, ()))
         width = len(statement.selects[0].columns)
         columns = [

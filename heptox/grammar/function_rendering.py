@@ -15,6 +15,7 @@ from heptox.grammar import query as syntax
 from heptox.pattern import (
     CASTS,
     SIGNS,
+    TAG,
     Absence,
     Atom,
     Call,
@@ -25,6 +26,7 @@ from heptox.pattern import (
     Number,
     Operator,
     Presence,
+    SameValue,
     StringJoin,
     Term,
     Text,
@@ -117,6 +119,8 @@ class FunctionRendering:
                 "string", (self.value(inner) if not self.guards(inner) else self.guarded(inner),)
             )
         match expression:
+            case Leaf(path) if path[-1:] == (TAG,):
+                raise _unsaid(expression)
             case Leaf(path):
                 return self.path(path)
             case Constant(value):
@@ -127,7 +131,7 @@ class FunctionRendering:
                 cases = tuple(syntax.Case(*pair) for pair in codes)
                 if not cases:
                     raise _unsaid(expression)
-                otherwise = None if other is None else self.guarded(other)
+                otherwise = None if other is None else self._branch(other, Type.STRING)
                 if all(case.code for case in cases):
                     argument = within_or_empty(argument) or argument
                 return syntax.Switch(self._as(argument, Type.STRING), cases, otherwise)
@@ -150,7 +154,9 @@ class FunctionRendering:
                 return self._call(expression, function, arguments)
 
     def _branch(self, expression: ValueExpression, wanted: Type) -> syntax.Argument:
-        guards, value = self.guards(expression), _atomised(self._as(expression, wanted))
+        is_written = wanted is Type.STRING and result_type(expression) is not Type.STRING
+        guards = self.presence(expression) if is_written else self.guards(expression)
+        value = _atomised(self._as(expression, wanted))
         return syntax.Conditional(_all(guards), value) if guards else value
 
     def _call(self, call: Call, function: str, arguments: tuple[ValueExpression, ...]) -> syntax.FunctionCall:
@@ -204,6 +210,8 @@ class FunctionRendering:
                 return _all(self.presence(inner)) if self.presence(inner) else _ALWAYS
             case Call("not", (Call("exists", (Leaf(path) | StringJoin(path),)),)):
                 return syntax.Empty(self.path(path))
+            case Call("not", (Call("starts-with", (_, Constant(text))) as inner,)) if text:
+                return syntax.FunctionCall("not", (self._tested(inner),))
             case Call("not", (inner,)):
                 condition = self.condition(inner)
                 if not isinstance(condition, syntax.FunctionCall):
@@ -211,18 +219,28 @@ class FunctionRendering:
                 return syntax.FunctionCall("not", (condition,))
             case Call(sign, (left, right)) if sign in SIGNS:
                 return self._compared(expression, left, right)
-            case Call(function, arguments) if (form := form_of_call(expression)) is not None:
-                wanted = argument_types(expression, form)
-                call = syntax.FunctionCall(function, tuple(map(self._argument, arguments, wanted)))
-                return _all((*self.guards(expression), call))
+            case Call("starts-with", (left, Constant(text))) if text:
+                comparison = syntax.Comparison("starts-with", self.as_string(left), syntax.StringLiteral(text))
+                return _all((*self.guards(left), comparison))
+            case Call():
+                return _all((*self.guards(expression), self._tested(expression)))
         raise _unsaid(expression)
+
+    def _tested(self, call: Call) -> syntax.FunctionCall:
+        """A function that is true or false, of what its arguments are without guards."""
+        form = form_of_call(call)
+        if form is None:
+            raise _unsaid(call)
+        arguments = map(self._argument, call.arguments, argument_types(call, form))
+        return syntax.FunctionCall(call.function, tuple(arguments))
 
     def _compared(self, call: Call, left: ValueExpression, right: ValueExpression) -> syntax.Condition:
         operator = call.function
         assert operator in SIGNS
         sides = tuple(map(self.value, (left, right)))
         computed = [one for one in (left, right) if result_type(one) in _NUMBERS and not _is_number(one)]
-        if computed and not any(map(_is_number, (left, right))):
+        moments = {result_type(one) for one in (left, right)} - {Type.STRING, *_NUMBERS}
+        if moments or (computed and not any(map(_is_number, (left, right)))):
             raise _unsaid(call)
         comparison = syntax.Comparison(operator, *sides)
         return _all((*self.guards(left), *self.guards(right), comparison))
@@ -331,15 +349,40 @@ def computed_condition(
                 if not isinstance(side, Term) or value_expression(side.path) is None:
                     sides.append(plain(side))
                     continue
-                guards += of(side).guards(_expression(side))
+                is_string = _type(side) is Type.STRING
+                guards += of(side).guards(_expression(side)) if is_string else of(side).presence(_expression(side))
                 sides.append(of(side).as_string(_expression(side)))
             return _all((*guards, syntax.Comparison(operator, *sides)))
         case Presence(term):
             return _all(of(term).presence(_expression(term)))
-        case Absence(term) if not _is_partial(_expression(term)):
-            absent = [syntax.Empty(of(term).path(path)) for path in sorted(needed_leaves(_expression(term)))]
-            return _joined("or", [*absent])
+        case Absence(term):
+            return _absence(term, of)
+        case SameValue(left, right):
+            return _same_value(left, right, of, plain)
     raise GrammarError(Fault("HX3068", "what is asked of a computed value cannot be said in a query here"))
+
+
+def _absence(term: Term, of: Callable[[Term], FunctionRendering]) -> syntax.Condition:
+    """That a term has no value: a leaf that it needs is absent."""
+    expression = _expression(term)
+    needed = sorted(path for path in needed_leaves(expression) if not is_own(path))
+    if _is_partial(expression) or not needed:
+        raise _unsaid(expression)
+    return _joined("or", [syntax.Empty(of(term).path(path)) for path in needed])
+
+
+def _same_value(
+    left: Term,
+    right: Term,
+    of: Callable[[Term], FunctionRendering],
+    plain: Callable[[Term | Text | Number], syntax.Operand],
+) -> syntax.Condition:
+    """That both terms have the same value, or none has one."""
+    there = [condition for term in (left, right) for condition in of(term).presence(_expression(term))]
+    equal = computed_condition(Comparison("=", left, right), of, plain)
+    if any(not of(term).presence(_expression(term)) for term in (left, right)):
+        return _all((*there, equal))  # one is always there
+    return _joined("or", [_all((*there, equal)), _all([_absence(term, of) for term in (left, right)])])
 
 
 def compared_as_number(operator: Operator, value: syntax.Operand, literal: syntax.NumberLiteral) -> syntax.Condition:
@@ -377,6 +420,7 @@ def _joined(name: str, conditions: list[syntax.Condition]) -> syntax.Condition:
     flat: list[syntax.Condition] = []
     for condition in conditions:
         flat += condition.conditions if isinstance(condition, kind) else (condition,)
+    flat = list(dict.fromkeys(flat))
     return flat[0] if len(flat) == 1 else kind(tuple(flat))
 
 
@@ -384,3 +428,8 @@ def _unsaid(expression: ValueExpression) -> GrammarError:
     name = expression.function if isinstance(expression, Call) else type(expression).__name__.lower()
     message = f"a value computed by {name} cannot be said in a query here"
     return GrammarError(Fault("HX3068", message, hint="ask for the leaves that it is computed of"))
+
+
+def conjuncts(condition: syntax.Condition) -> tuple[syntax.Condition, ...]:
+    """The conditions that all hold where one does."""
+    return condition.conditions if isinstance(condition, syntax.And) else (condition,)

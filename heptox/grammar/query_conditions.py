@@ -125,10 +125,8 @@ class ConditionBuilder:
                     "a computed number that is compared with no decimal",
                     "compare it with a number, or string() of it with a text",
                 )
-            if kind not in (None, Type.STRING) and not kind.is_numeric and kind != other_kind:
-                raise self.refusals.refused(
-                    tree, f"a {kind.value} that is compared with other values", "write string()"
-                )
+            if kind not in (None, Type.STRING) and not kind.is_numeric:
+                raise self.refusals.refused(tree, f"a computed {kind.value} that is compared", "write string() of it")
             if kind is Type.STRING and other_kind not in (None, Type.STRING):
                 raise self.refusals.refused(tree, "a text that is compared with a number", "write number(value)")
 

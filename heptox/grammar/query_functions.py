@@ -123,6 +123,8 @@ class FunctionBuilder:
             cases += [Case(code, texts[-1], position=self.refusals.position(each)) for code in texts[:-1]]
         other = self._expressions.expression(tree.children[-1], scope)
         otherwise = None if other == Sequence() else self._as_argument(tree.children[-1], other)
+        if otherwise is not None and type_of(otherwise) not in (None, Type.STRING):
+            raise self.refusals.refused(tree.children[-1], "a default that is no text", "write string(value)")
         return Switch(argument, tuple(cases), otherwise, position=self.refusals.position(tree))
 
     def _arguments(self, parts: list[Part], scope: Scope) -> tuple[Argument, ...]:
@@ -155,7 +157,9 @@ class FunctionBuilder:
             return FunctionCall(name, arguments, position=self.refusals.position(tree))
         for argument in arguments:
             if isinstance(argument, NumberLiteral) and not is_computed_with(argument.lexical):
-                raise self.refusals.refused(tree, f"{name}() of {argument.lexical}", "write at most 12 digits")
+                raise self.refusals.refused(
+                    tree, f"{name}() of {argument.lexical}", "write fewer digits, and no exponent"
+                )
         types = tuple(map(type_of, arguments))
         if form_in_query(name, types, arguments) is None:
             raise self._refused(tree, name, types)

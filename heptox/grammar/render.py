@@ -17,7 +17,8 @@ from typing import TypeAlias
 
 from heptox.errors import Fault, GrammarError
 from heptox.grammar import query as syntax
-from heptox.grammar.function_rendering import FunctionRendering, compared_as_number, computed_condition
+from heptox.grammar.computed_terms import ComputedTerms
+from heptox.grammar.function_rendering import compared_as_number, conjuncts
 from heptox.grammar.term_paths import TermPaths, step_of, steps_of
 from heptox.pattern import (
     OPERATORS,
@@ -43,7 +44,6 @@ from heptox.pattern import (
     atom_terms,
     atom_variables,
     flipped,
-    present_terms,
     template_terms,
     value_expression,
 )
@@ -78,6 +78,7 @@ class _Rendering:
         self._roots = set(self.member.roots.values())
         start = syntax.COLLECTION if len(self._roots) > 1 else "/"
         self._paths = TermPaths(self.constraints, self._variables, start)
+        self._computed = ComputedTerms(self.member, self.constraints, self._paths)
         self._atoms: list[Atom] = []
         for atom in sorted(self.member.atoms, key=_reading_order):
             match atom:
@@ -169,7 +170,7 @@ class _Rendering:
         if self.leaf is not None:
             term, leaf_name = self.leaf
             clauses.append(syntax.For(leaf_name, self._paths.path(term.variable, term.path)))
-        conditions = [part for atom in waiting for part in _parts(self._condition(atom))] + self._existences()
+        conditions = [part for atom in waiting for part in conjuncts(self._condition(atom))] + self._existences()
         result = self._item(self.member.template)
         if not clauses:
             return result
@@ -186,7 +187,7 @@ class _Rendering:
             joins = [atom for atom in waiting if self._joins(atom, name, seen)]
             for atom in joins:
                 waiting.remove(atom)
-            predicates = tuple(part for atom in joins for part in _parts(self._condition(atom, context=name)))
+            predicates = tuple(part for atom in joins for part in conjuncts(self._condition(atom, context=name)))
             last = replace(source.steps[-1], predicates=predicates)
             source = replace(source, steps=(*source.steps[:-1], last))
         return syntax.For(own, source)
@@ -216,9 +217,8 @@ class _Rendering:
         return [syntax.Exists(self._paths.path(name), spelled_out=False) for name in lowest]
 
     def _condition(self, atom: Atom, context: str | None = None) -> syntax.Condition:
-        computed = [term for term in atom_terms(atom) if value_expression(term.path) is not None]
-        if computed and not isinstance(atom, NoNode):
-            return self._computed(atom, computed[0], context)
+        if (computed := self._computed.condition(atom, partial(self._operand, context=context), context)) is not None:
+            return computed
         match atom:
             case Comparison(operator, left, Number() as right) if self._is_varied(left):
                 number = syntax.NumberLiteral(right.lexical)
@@ -242,33 +242,6 @@ class _Rendering:
             case NoNode():
                 return syntax.Empty(self._nowhere(atom, context))
 
-    def _computed(self, atom: Atom, term: Term, context: str | None) -> syntax.Condition:
-        """What an atom says of a function term: at the node whose leaves that speaks of, where it has no variable."""
-        if term.variable in self._paths.bound:
-            plain = {
-                one for each in self.member.atoms if isinstance(each, Comparison | Presence) for one in atom_terms(each)
-            }
-            of = partial(self._functions, there=plain, context=context)
-            return computed_condition(atom, of, partial(self._operand, context=context))
-        path = self._paths.path(term.variable)
-        below = FunctionRendering(
-            lambda leaf: syntax.PathExpression(".", tuple(steps_of(leaf))),
-            lambda leaf: self._required(Term(term.variable, leaf)),
-        )
-        predicates = tuple(_parts(computed_condition(atom, lambda _: below, self._operand)))
-        last = replace(path.steps[-1], predicates=predicates)
-        return syntax.Exists(replace(path, steps=(*path.steps[:-1], last)), spelled_out=False)
-
-    def _functions(self, term: Term, there: set[Term], context: str | None = None) -> FunctionRendering:
-        """What renders function terms over the leaves of a variable's node, where some terms are there."""
-        name = term.variable
-        return FunctionRendering(
-            lambda path: self._paths.path(name, path, context),
-            lambda path: (
-                bool(there & {Term(name, path), Term(name, _element(path))}) or self._required(Term(name, path))
-            ),
-        )
-
     def _atomised(self, term: Term, context: str | None) -> syntax.Data | syntax.TagValue:
         value = self._value_of(term, context)
         return value if isinstance(value, syntax.TagValue) else syntax.Data(value)
@@ -286,11 +259,8 @@ class _Rendering:
 
     def _test(self, path: Path, wanted: Term | Text | None) -> syntax.Condition | None:
         """What a test says of the context node, ``None`` where every node meets it."""
-        if value_expression(path) is not None:
-            below = FunctionRendering(lambda leaf: syntax.PathExpression(".", tuple(steps_of(leaf))), lambda _: False)
-            here = Term(".", path)
-            atom = Presence(here) if wanted is None else Comparison("=", here, wanted)
-            return computed_condition(atom, lambda _: below, self._operand)
+        if (computed := self._computed.test(path, wanted, self._operand)) is not None:
+            return computed
         leaf = syntax.PathExpression(".", () if path == (TAG,) else tuple(steps_of(path)))
         if wanted is None:
             return syntax.Exists(leaf, spelled_out=False) if leaf.steps else None
@@ -323,7 +293,7 @@ class _Rendering:
             case Number(lexical):
                 return syntax.NumberLiteral(lexical)
             case Term():
-                return self._value_of(operand, context)
+                return self._computed.operand(operand) or self._value_of(operand, context)
 
     # -- templates -----------------------------------------------------------------------------------------------
 
@@ -333,11 +303,7 @@ class _Rendering:
         if self.leaf is not None and term == self.leaf[0]:
             return syntax.Data(syntax.PathExpression(self.leaf[1]))
         expression = value_expression(term.path)
-        return self._atomised(term, None) if expression is None else self._in_item(term).guarded(expression)
-
-    def _in_item(self, term: Term) -> FunctionRendering:
-        """What renders function terms in an item, of a match of all conditions."""
-        return self._functions(term, {each for atom in self.member.atoms for each in present_terms(atom)})
+        return self._atomised(term, None) if expression is None else self._computed.in_item(term).guarded(expression)
 
     def _item(self, template: Template) -> syntax.Expression:
         match template:
@@ -350,7 +316,7 @@ class _Rendering:
             case LeafItem("copy", name, Term() as term):
                 return self._copied(name, term)
             case LeafItem(term=Term() as term) if (expression := value_expression(term.path)) is not None:
-                return self._in_item(term).string(expression)
+                return self._computed.in_item(term).string(expression)
             case LeafItem():
                 return self._value(template.term)
             case ElementItem():
@@ -395,7 +361,7 @@ class _Rendering:
     def _slot(self, item: LeafItem, term: Term) -> syntax.Expression:
         """A slot: the attribute itself where it has the asker's name, else a ``for`` over the leaf."""
         if value_expression(term.path) is not None and item.shape != "constructed":
-            return self._in_item(term).slot(term, lambda value: _made(item, value))
+            return self._computed.in_item(term).slot(term, lambda value: _made(item, value))
         if item.shape == "attribute" and term.path[-1:] == (f"@{item.name}",):
             return self._paths.path(term.variable, term.path)
         if item.shape == "constructed" or (item.shape == "attribute" and (term.path == (TAG,) or self._required(term))):
@@ -422,16 +388,6 @@ def _existential(atom: Atom | None) -> bool:
         computed = len(terms) > 1 and any(value_expression(term.path) is not None for term in terms)
         return one and not computed and all(term.path != (TAG,) for term in terms)
     return isinstance(atom, Presence)
-
-
-def _element(path: Path) -> Path:
-    """The path of the node that is there where a leaf is."""
-    return path[:-1] if path[-1:] == (TEXT,) else path
-
-
-def _parts(condition: syntax.Condition) -> tuple[syntax.Condition, ...]:
-    """The conditions that all hold where one does."""
-    return condition.conditions if isinstance(condition, syntax.And) else (condition,)
 
 
 def _single_valued_item(template: Template) -> bool:

@@ -13,7 +13,7 @@ MOST_CODES: Final = 10_000
 """Rows of a table at most."""
 
 ReadTable: TypeAlias = Callable[[str], str]
-"""Gives the text of a table by the name that a mapping has for it; raises a :class:`HeptoxError` where there is none."""
+"""Gives the text of a table by the name that a mapping has for it; raises :class:`HeptoxError` where there is none."""
 
 Codes: TypeAlias = tuple[tuple[str, str], ...]
 """The codes of a table with the values that they stand for."""

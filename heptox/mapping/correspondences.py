@@ -152,6 +152,12 @@ def _of_value(leaf: Leaf) -> ValueExpression:
     return LeafValue(()) if expression is None else substituted(expression, lambda _: LeafValue(()))
 
 
+def lines_ends(found: Iterable[Correspondence], lines: Iterable[Entity]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """The nodes and leaves of each side that lines speak of."""
+    ends = [*((c.source.absolute, c.target.absolute) for c in found), *((e.source, e.target) for e in lines)]
+    return tuple(source for source, _ in ends), tuple(target for _, target in ends)
+
+
 def check_boxes(
     boxes: Iterable[BoxDeclaration], found: Sequence[Correspondence], sides: Sequence[DeclaredSide], findings: Findings
 ) -> None:

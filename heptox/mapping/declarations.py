@@ -36,6 +36,7 @@ from heptox.schema import (
     id_paths,
     inferred_references,
     is_identifier,
+    is_selection,
     plain,
 )
 from heptox.xml import NO_PREFIXES, Prefixes, UnboundPrefixError, split_name, unescaped_name
@@ -72,6 +73,36 @@ class DeclaredSide:
         """The side with the ``ID`` attributes of nodes, and of what references lead to, among its keys."""
         ends = (end for one in self.references for end in (one.source, one.target))
         return replace(self, keys=self.keys.union(id_paths(self.tree, (*nodes, *ends))))
+
+
+def with_virtual_nodes(side: DeclaredSide, used: Iterable[Path]) -> DeclaredSide:
+    """The side with the keys and references of its nodes for the virtual nodes on ``used`` paths beside them, too."""
+    nodes = {path[:length] for path in used for length in range(1, len(path) + 1) if is_selection(path[length - 1])}
+    if not nodes:
+        return side
+    beside: dict[Path, list[Path]] = {}
+    for node in sorted(nodes):
+        beside.setdefault(plain(node), []).append(node)
+
+    def versions(path: Path) -> list[Path]:
+        heads = (head for length in range(1, len(path) + 1) for head in beside.get(path[:length], ()))
+        return [path, *((*head, *path[len(head) :]) for head in heads)]
+
+    def links(references: Sequence[Reference]) -> tuple[Reference, ...]:
+        return tuple(
+            replace(reference, source=source, target=target)
+            for reference in references
+            for source in versions(reference.source)
+            for target in versions(reference.target)
+        )
+
+    return replace(
+        side,
+        keys=frozenset(version for key in side.keys for version in versions(key)),
+        declared_keys=frozenset(version for key in side.declared_keys for version in versions(key)),
+        references=links(side.references),
+        joins=links(side.joins),
+    )
 
 
 @dataclass(frozen=True, slots=True)

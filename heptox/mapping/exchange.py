@@ -74,7 +74,8 @@ class _Column:
     It is one for each node in the column ``each``, or for each value of its leaf number ``key``, or by its values.
     ``order`` are then the numbers of its leaves in an order that all rules share, ``None`` for one that others supply;
     where all rules supply the same in one order, there is none. The last leaves are the ``surrogates``, each with where
-    the values of its arguments are found. The leaves ``constant`` have the same value in all nodes; a node that ``follows`` is there with the one above.
+    the values of its arguments are found. The leaves ``constant`` have the same value in all nodes; a node that
+    ``follows`` is there with the one above.
     """
 
     node: Path

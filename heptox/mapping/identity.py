@@ -23,7 +23,7 @@ def declared_key(tree: SchemaTree, keys: Collection[Path], node: Path, leaves: C
     that a rule supplies as values; of several keys the first in the order of the schema counts. ``None`` where there is
     none, and for the root, which its document identifies.
     """
-    own = [key for key in keys if tree.stop(key) == plain(node) and key[len(node) :] in leaves]
+    own = [key for key in keys if plain(tree.stop(key)) == plain(node) and key[len(node) :] in leaves]
     return min(own, key=lambda key: schema_order(tree, key))[len(node) :] if node and own else None
 
 

@@ -28,9 +28,10 @@ from heptox.mapping.correspondences import (
     correspondences,
     declared_inverses,
     entities,
+    lines_ends,
     mirrored_inverses,
 )
-from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, read_schemas
+from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, read_schemas, with_virtual_nodes
 from heptox.mapping.file_names import FileNames
 from heptox.mapping.findings import Findings
 from heptox.mapping.inference import infer_rules
@@ -118,9 +119,7 @@ def no_tables(file: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ArrowsText:
-    """The text of an ``.arrows`` file, and how the schemas and tables are read that it names: lines can be tried on
-    it.
-    """
+    """The text of an ``.arrows`` file, and how what it names is read: schemas and tables. Lines can be tried on it."""
 
     text: str
     read: ReadSchema
@@ -166,12 +165,13 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None, tables:
         # A line that cannot be read may be the very arrow that a box lacks.
         check_boxes(boxes, found, sides, findings)
     every = entities(lines, *sides, findings)
-    source_nodes = (*(c.source.absolute for c in found), *(entity.source for entity in every))
-    target_nodes = (*(c.target.absolute for c in found), *(entity.target for entity in every))
+    source_nodes, target_nodes = lines_ends(found, every)
     sides = sides[0].with_identifiers(source_nodes), sides[1].with_identifiers(target_nodes)
     read_arrows, read_lines = read_along(found, every, constants)
-    made = with_surrogates(read_arrows, read_lines, *sides)
-    along = infer_rules(made, read_lines, sides, findings)
+    read_ends = lines_ends(read_arrows, read_lines)
+    seen = with_virtual_nodes(sides[0], read_ends[0]), with_virtual_nodes(sides[1], read_ends[1])
+    made = with_surrogates(read_arrows, read_lines, *seen)
+    along = infer_rules(made, read_lines, seen, findings)
     mirrored = infer_mirrored(found, every, constants, sides, remarks)
     sound = _mapping(DeclaredSides(sides[0], mirrored.target), along, mirrored.rules)
     sound = replace(sound, invented_source=mirrored.invented, invented_target=made.invented)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from heptox.mapping.constants import ConstantLeaf, with_constants
-from heptox.mapping.correspondences import Correspondence, Entity
-from heptox.mapping.declarations import DeclaredSide
+from heptox.mapping.correspondences import Correspondence, Entity, lines_ends
+from heptox.mapping.declarations import DeclaredSide, with_virtual_nodes
 from heptox.mapping.findings import Findings
 from heptox.mapping.inference import infer_rules
 from heptox.mapping.model import Reference, Rule
@@ -56,8 +56,10 @@ def infer_mirrored(
     found, entities = with_constants(constants, found, entities, along=False)
     arrows = tuple(_mirrored(found, (source, answering), remarks))
     lines = tuple(e.mirrored() for e in entities if e.line is None or e.line.reading != "along")
-    made = with_surrogates(arrows, lines, answering, source)
-    rules = infer_rules(made, lines, (answering, source), remarks, mirrored=True)
+    ends = lines_ends(arrows, lines)
+    seen = with_virtual_nodes(answering, ends[0]), with_virtual_nodes(source, ends[1])
+    made = with_surrogates(arrows, lines, *seen)
+    rules = infer_rules(made, lines, seen, remarks, mirrored=True)
     return MirroredReading(rules, answering, made.invented)
 
 

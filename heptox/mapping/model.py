@@ -78,8 +78,8 @@ class HeadNode:
     term is an inner node too. ``surrogates`` are identifiers that the rule supplies, each with a function of several
     terms.
 
-    Nodes that are ``selected`` by the conditions of virtual nodes, whose path is that, are never one with others; where
-    paths are plain, this says so. Otherwise nodes with equal parents are one (``semantics.md`` section 4) where ``each``, the variable of a source stop node,
+    Nodes of a selection are never one with others; where paths are plain, ``selected`` is the virtual one. Else
+    nodes with equal parents are one (``semantics.md`` section 4) where ``each``, the variable of a source stop node,
     stands for the same node; else where ``key``, one of the leaves, has the same value (a node in a box also needs the
     same tag); else, where the rule has neither, when the same leaves are there, with the same values.
     """
@@ -293,8 +293,8 @@ class Mapping:
 
     ``along`` are the rules whose heads are in the target schema, ``against`` those of the mirrored reading, whose heads
     are in the source schema; ``None`` where a file of rules does not say them. Keys are absolute leaf paths, each
-    identifying its parent element (or stop node) in a document. The inverses are those that arrows declare for functions
-    of leaves of either side.
+    identifying its parent element (or stop node) in a document. The inverses are those that arrows declare for
+    functions of leaves of either side.
     """
 
     source: SchemaTree

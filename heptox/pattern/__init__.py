@@ -63,6 +63,7 @@ from heptox.pattern.rewrite import (
     Content as Content,
     atom_terms as atom_terms,
     atom_variables as atom_variables,
+    computes as computes,
     map_atom as map_atom,
     map_template as map_template,
     merge as merge,

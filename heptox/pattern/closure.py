@@ -26,7 +26,7 @@ from heptox.pattern.model import (
 )
 from heptox.pattern.operators import Operator
 from heptox.pattern.orderings import Orderings
-from heptox.pattern.rewrite import atom_terms, template_terms
+from heptox.pattern.rewrite import atom_terms, computes, template_terms
 from heptox.pattern.value_expression import Constant, value_expression
 from heptox.pattern.values import holds
 from heptox.schema import Path
@@ -60,7 +60,9 @@ class Closure:
                     self._mark_present(Term(variable.parent, between))
         for atom in member.atoms:
             self._learn(atom)
-        for term in {term for atom in member.atoms for term in atom_terms(atom)}.union(template_terms(member.template)):
+        self.computes = computes(member)
+        terms = {term for atom in member.atoms for term in atom_terms(atom)} if self.computes else set()
+        for term in terms.union(template_terms(member.template) if self.computes else ()):
             if isinstance(constant := value_expression(term.path), Constant):
                 self._equalities.join(term, Text(constant.value))
         self._settle([atom for atom in member.atoms if isinstance(atom, SameValue | DeepEqual)])

@@ -24,8 +24,9 @@ class Constraints:
     ``keys`` are absolute paths whose value identifies its parent element in a document. ``references`` are pairs of a
     referring path and the key path that its value is guaranteed to be found at. Where documents may be images, which
     no schema guards, only the paths that are ``made`` are always there. ``valid`` documents have no tags in boxes but
-    the members'. ``inverses`` are what a mapping declares of its functions of their leaves. At and below the paths in ``varied`` stand values that a translated query meets and the query it was
-    made of did not, so that words may stand where that one compares numbers.
+    the members'. ``inverses`` are what a mapping declares of its functions of their leaves. At and below the paths in
+    ``varied`` stand values that a translated query meets and the query it was made of did not, so that words may stand
+    where that one compares numbers.
 
     Not slotted: every comparison of members asks the same questions, so the answers are kept.
     """

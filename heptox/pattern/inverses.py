@@ -46,8 +46,8 @@ Inverses: TypeAlias = Mapping[tuple[Path, str], tuple[Inverse, ...]]
 
 
 def inverted(term: Term, value: str, node: Path, inverses: Inverses) -> tuple[Atom, ...] | None:
-    """What it means that a function term of a node at ``node`` equals a string: atoms that hold together; ``None`` where
-    nothing is known.
+    """What it means that a function term of a node at ``node`` equals a string: atoms that hold together; ``None``
+    where nothing is known.
 
     >>> name = Term("p", (computed_step(Call("concat", (Constant("Dr "), Leaf(("name",))))),))
     >>> inverted(name, "Dr No", ("person",), {})

@@ -24,7 +24,7 @@ from heptox.pattern.model import (
     Term,
     Text,
 )
-from heptox.pattern.rewrite import Content, map_atom, map_template, merge
+from heptox.pattern.rewrite import Content, computes, map_atom, map_template, merge
 from heptox.pattern.value_expression import is_constant, leaf_paths, value_expression
 from heptox.schema import Path
 
@@ -36,7 +36,8 @@ def normalise(member: Member, constraints: Constraints, check: Check = no_check)
     equal terms is written once, as a star around its least term; presence is kept only where nothing else implies it.
     ``check`` is called again and again.
     """
-    member = _inverted(member, constraints)
+    if computes(member):
+        member = _inverted(member, constraints)
     while True:
         closure = Closure(member, constraints, check)
         if closure.contradictory:
@@ -45,7 +46,7 @@ def normalise(member: Member, constraints: Constraints, check: Check = no_check)
         if pair is not None:
             member = merge(member, pair)
             continue
-        simple = _with_leaves(member, closure)
+        simple = _with_leaves(member, closure) if closure.computes else member
         if simple != member:
             member = simple
             continue
@@ -144,7 +145,7 @@ def _presences(
             and other.path[: len(term.path)] == term.path
             for other in wanted | said
         )
-        needed = any(term in needed_terms(other) for other in wanted | said)
+        needed = closure.computes and any(term in needed_terms(other) for other in wanted | said)
         if (
             term not in said
             and not longer

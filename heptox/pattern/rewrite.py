@@ -23,6 +23,7 @@ from heptox.pattern.model import (
     Text,
     Variable,
 )
+from heptox.pattern.value_expression import is_computed
 
 Content: TypeAlias = str | LeafItem | ElementItem
 Image: TypeAlias = Term | Text | None
@@ -39,6 +40,15 @@ def atom_terms(atom: Atom) -> tuple[Term, ...]:
             return (term,)
         case NoNode():
             return tuple(value for _, value in atom.tests if isinstance(value, Term))
+
+
+def computes(member: Member) -> bool:
+    """Whether there are function terms in a member."""
+    for atom in member.atoms:
+        for term in atom_terms(atom):
+            if is_computed(term.path):
+                return True
+    return any(is_computed(term.path) for term in template_terms(member.template))
 
 
 def is_numeric(atom: Atom) -> bool:

@@ -105,7 +105,7 @@ _TESTS: Final = (
 
 _NOT_A_NUMBER: Final = {
     "=": " AND NOT isnan({0})",
-    "!=": " OR isnan({0})",
+    "!=": " OR (isnan({0}) AND {1} IS NOT NULL)",
     "<": " AND NOT isnan({1})",
     "<=": " AND NOT isnan({1})",
     ">": " AND NOT isnan({0})",

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from heptox.pattern.operators import OPERATORS, Sign, is_sign
-from heptox.pattern.value_types import Type, ValueFunction
+from heptox.pattern.value_types import SQL_DECIMAL, Type, ValueFunction
 
 _DATE_PARTS: Final = {"Y": (1, 4), "M": (6, 2), "D": (9, 2)}
 _TIME_PARTS: Final = {"H": (1, 2), "m": (4, 2), "s": (7, 2)}
@@ -101,7 +101,7 @@ def _part(name: str, part: str) -> ValueFunction:
         (Type.DATE,),
         Type.INTEGER,
         lambda value: Decimal(value[place - 1 : place - 1 + length]),
-        f"CAST(substr({{0}}, {place}, {length}) AS DECIMAL(24, 12))",
+        f"CAST(substr({{0}}, {place}, {length}) AS {SQL_DECIMAL})",
         f"its {name}",
         propagates=True,
     )

@@ -86,6 +86,11 @@ def value_expression(path: Path) -> ValueExpression | None:
     return _read(path[-1]) if path and path[-1].startswith(COMPUTED) else None
 
 
+def is_computed(path: Path) -> bool:
+    """Whether a leaf is a computed one."""
+    return path != () and path[-1][0] == COMPUTED
+
+
 def constant_step(value: str) -> str:
     """The step of the computed leaf that always has one value."""
     return computed_step(Constant(value))

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import nan
 from typing import Final
 
-from heptox.pattern.value_types import CASTS, DIGITS, Type, ValueFunction, bounded
+from heptox.pattern.value_types import CASTS, DIGITS, SQL_DECIMAL, Type, ValueFunction, bounded
 from heptox.pattern.values import double
 
 _STRING: Final = Type.STRING
@@ -28,7 +28,7 @@ _CASTS: Final = (
         (Type.DECIMAL,),
         Type.INTEGER,
         lambda value: bounded(Decimal(int(value))),
-        "CAST(CASE WHEN {0} < 0 THEN -floor(-{0}) ELSE floor({0}) END AS DECIMAL(24, 12))",
+        f"CAST(CASE WHEN {{0}} < 0 THEN -floor(-{{0}}) ELSE floor({{0}}) END AS {SQL_DECIMAL})",
         "the decimal without what stands after its point",
         propagates=True,
     ),
@@ -44,13 +44,15 @@ _CASTS: Final = (
     ),
 )
 
-_TYPE: Final = "DECIMAL(24, 12)"
+_FACTOR: Final = "DECIMAL(24, 12)"
+_FACTOR_LIMIT: Final = Decimal(10) ** 12
 _EXACT: Final = Context(prec=100)
 _DOUBLED_UNIT: Final = "({1} + {1})"
 
 
 def _product(left: Decimal, right: Decimal) -> Decimal | None:
-    return bounded(_EXACT.multiply(left, right))
+    are_factors = left.copy_abs() < _FACTOR_LIMIT and right.copy_abs() < _FACTOR_LIMIT
+    return bounded(_EXACT.multiply(left, right), _FACTOR_LIMIT) if are_factors else None
 
 
 def _rounded(value: Decimal, unit: Decimal) -> Decimal | None:
@@ -60,19 +62,20 @@ def _rounded(value: Decimal, unit: Decimal) -> Decimal | None:
 
 
 def _quotient(left: Decimal, right: Decimal) -> Decimal | None:
-    if not right:
+    if not right or left.copy_abs() >= _FACTOR_LIMIT or right.copy_abs() >= _FACTOR_LIMIT:
         return None
     top, bottom = (int(_EXACT.scaleb(each, DIGITS)) for each in (left, right))
     top, bottom = (-top, -bottom) if bottom < 0 else (top, bottom)
     rounded = (2 * top * 10**DIGITS + bottom) // (2 * bottom)
-    return bounded(_EXACT.scaleb(Decimal(rounded), -DIGITS))
+    return bounded(_EXACT.scaleb(Decimal(rounded), -DIGITS), _FACTOR_LIMIT)
 
 
 def _both(duckdb: str, spark: str) -> tuple[str, str]:
     """A template in which both arguments have names, for they are long, and each engine's own form of it."""
+    factors = [f"TRY_CAST({{{place}}} AS {_FACTOR})" for place in range(2)]
     return (
-        f"list_transform([{{'a': {{0}}, 'b': {{1}}}}], lambda operands: {duckdb})[1]",
-        f"transform(array(struct({{0}} AS a, {{1}} AS b)), operands -> {spark})[0]",
+        f"list_transform([{{'a': {factors[0]}, 'b': {factors[1]}}}], lambda operands: {duckdb})[1]",
+        f"transform(array(struct({factors[0]} AS a, {factors[1]} AS b)), operands -> {spark})[0]",
     )
 
 
@@ -80,8 +83,8 @@ def _both(duckdb: str, spark: str) -> tuple[str, str]:
 _FRACTION: Final = "CAST(operands.b % 1 AS DECIMAL(12, 12))"
 _WHOLE: Final = f"CAST(operands.b - {_FRACTION} AS DECIMAL(12, 0))"
 _PRODUCT: Final = (
-    f"CASE WHEN CAST(operands.a * {_FRACTION} AS {_TYPE}) = operands.a * {_FRACTION}"
-    f" THEN TRY_CAST(operands.a * {_WHOLE} + CAST(operands.a * {_FRACTION} AS {_TYPE}) AS {_TYPE}) END"
+    f"CASE WHEN CAST(operands.a * {_FRACTION} AS {_FACTOR}) = operands.a * {_FRACTION}"
+    f" THEN TRY_CAST(operands.a * {_WHOLE} + CAST(operands.a * {_FRACTION} AS {_FACTOR}) AS {_FACTOR}) END"
 )
 _PRODUCTS: Final = _both(_PRODUCT, _PRODUCT)
 
@@ -96,8 +99,8 @@ _EVEN: Final = f"({_DIVIDEND} - (({_DIVIDEND} % {_DIVISOR}) + {_DIVISOR}) % {_DI
 
 def _quotients() -> tuple[str, str]:
     least = "CAST('0.000000000001' AS DECIMAL(12, 12))"
-    form = f"CASE WHEN operands.b <> 0 THEN TRY_CAST({{0}} * {least} AS {_TYPE}) END"
-    whole = f"TRY_CAST({{0}} AS {_TYPE.replace('12)', '0)')})"
+    form = f"CASE WHEN operands.b <> 0 THEN TRY_CAST({{0}} * {least} AS {SQL_DECIMAL}) END"
+    whole = "TRY_CAST({0} AS DECIMAL(24, 0))"
     return _both(
         form.format(whole.format(f"CAST({_EVEN} AS HUGEINT) // CAST({_DIVISOR} AS HUGEINT)")),
         form.format(whole.format(f"try_divide({_EVEN}, {_DIVISOR})")),
@@ -120,9 +123,17 @@ def _arithmetic(
 
 
 _ARITHMETIC: Final = (
-    *_arithmetic("+", lambda left, right: bounded(left + right), f"TRY_CAST({{0}} + {{1}} AS {_TYPE})", "the sum"),
     *_arithmetic(
-        "-", lambda left, right: bounded(left - right), f"TRY_CAST({{0}} - {{1}} AS {_TYPE})", "the difference"
+        "+",
+        lambda left, right: bounded(_EXACT.add(left, right)),
+        f"TRY_CAST({{0}} + {{1}} AS {SQL_DECIMAL})",
+        "the sum",
+    ),
+    *_arithmetic(
+        "-",
+        lambda left, right: bounded(_EXACT.subtract(left, right)),
+        f"TRY_CAST({{0}} - {{1}} AS {SQL_DECIMAL})",
+        "the difference",
     ),
     *_arithmetic("*", _product, _PRODUCTS[0], "the product", _PRODUCTS[1]),
     ValueFunction(
@@ -143,7 +154,7 @@ _ARITHMETIC: Final = (
         Type.DECIMAL,
         _quotient,
         _QUOTIENTS[0],
-        "the quotient, rounded to 12 digits after the point; none by 0",
+        "the quotient, rounded to 12 digits after the point; none by 0, nor with over 12 digits before the point",
         xquery="round({0} div {1}[. != 0], 12)",
         is_total=False,
         propagates=True,
@@ -154,7 +165,7 @@ _ARITHMETIC: Final = (
         (Type.DECIMAL,),
         Type.DECIMAL,
         lambda value: _rounded(value, Decimal(1)),
-        f"TRY_CAST(floor({{0}} + CAST('0.5' AS DECIMAL(12, 12))) AS {_TYPE})",
+        f"TRY_CAST(floor({{0}} + CAST('0.5' AS DECIMAL(12, 12))) AS {SQL_DECIMAL})",
         "the nearest whole number, of two the greater one",
         is_total=False,
         propagates=True,
@@ -165,18 +176,20 @@ _ARITHMETIC: Final = (
         Type.DECIMAL,
         _rounded,
         f"TRY_CAST(({_TWICE} - (({_TWICE} % {_DOUBLED_UNIT}) + {_DOUBLED_UNIT}) % {_DOUBLED_UNIT})"
-        f" * CAST('0.5' AS DECIMAL(1, 1)) AS {_TYPE})",
+        f" * CAST('0.5' AS DECIMAL(1, 1)) AS {SQL_DECIMAL})",
         "rounded to so many digits after the point, from 0 to 12",
         is_total=False,
         propagates=True,
     ),
-    ValueFunction("abs", (Type.DECIMAL,), Type.DECIMAL, abs, "abs({0})", "without its sign", propagates=True),
+    ValueFunction(
+        "abs", (Type.DECIMAL,), Type.DECIMAL, Decimal.copy_abs, "abs({0})", "without its sign", propagates=True
+    ),
     ValueFunction(
         "floor",
         (Type.DECIMAL,),
         Type.DECIMAL,
         lambda value: bounded(value.to_integral_value(ROUND_FLOOR)),
-        f"TRY_CAST(floor({{0}}) AS {_TYPE})",
+        f"TRY_CAST(floor({{0}}) AS {SQL_DECIMAL})",
         "the greatest whole number that is not greater",
         is_total=False,
         propagates=True,
@@ -186,7 +199,7 @@ _ARITHMETIC: Final = (
         (Type.DECIMAL,),
         Type.DECIMAL,
         lambda value: bounded(value.to_integral_value(ROUND_CEILING)),
-        f"TRY_CAST(ceil({{0}}) AS {_TYPE})",
+        f"TRY_CAST(ceil({{0}}) AS {SQL_DECIMAL})",
         "the least whole number that is not less",
         is_total=False,
         propagates=True,

@@ -5,12 +5,16 @@ The form, in which ``E`` is a printed expression and ``T`` a type:
 * A leaf as the caller writes it (``$x/price``), a string in double quotes, a number as a literal.
 * A call as XPath writes it: ``concat($x/first, " ", $x/last)``, ``$x/price = "5"``, ``if (C) then E else ()``.
   Operators in operators stand in parentheses.
+* A quotient is ``round(E div E[. != 0], 12)``; by a constant such as 100, whose reciprocal is a decimal, ``E div 100``.
 * What may fail when it is cast: ``xs:decimal(E[. castable as xs:decimal])``.
 * What may be absent where XPath would take it for an empty string: ``if (exists(E) and ...) then CALL else ()``, for a
   condition ``exists(E) and ... and CALL``.
 * A lookup is ``map {"code": "value", ...}?(E)``, with another value for what is not in it
   ``(map {"code": "value", ...}?(E), E)[1]``.
-* A number as a string is ``string(E)``.
+* A number or a date as a string is ``string(E)``, where it may be absent ``E ! string()``.
+
+A number literal is ``Call("xs:decimal", (Constant("5"),))``, with an exponent ``Call("number", (Constant("1e3"),))``;
+where a function takes a number, ``Constant("5")`` is one, too.
 
 Leaves that are sure, and those that a condition around an expression has tested, need no guard.
 """
@@ -98,9 +102,8 @@ class _Printer:
         if isinstance(argument, Constant) and wanted in CASTS:
             return _constant(argument.value, wanted)
         text = self.text(argument)
-        given = result_type(argument)
-        if wanted is Type.STRING and given.is_numeric and not form.takes_any:
-            return f"string({text})"
+        if wanted is Type.STRING and not form.takes_any and result_type(argument) is not Type.STRING:
+            return self._string(argument, text)
         if is_cast(argument, wanted):
             name = CASTS[wanted].name
             return f"{name}({_primary(argument, text)}[. castable as {name}])"
@@ -137,19 +140,26 @@ class _Printer:
         elif isinstance(argument, StringJoin):
             yield f"exists({self.leaf(argument.path)})"
         else:
-            yield f"exists({self._argument(argument, wanted, form)})"
+            cast = is_cast(argument, wanted)
+            yield f"exists({self._argument(argument, wanted, form) if cast else self.text(argument)})"
 
     def _lookup(self, lookup: Lookup) -> str:
         codes = ", ".join(f"{quoted(code)}: {quoted(value)}" for code, value in dict(lookup.codes).items())
         argument = self.text(lookup.argument)
-        given = result_type(lookup.argument)
-        found = f"map {{{codes}}}?({f'string({argument})' if given.is_numeric else argument})"
+        found = f"map {{{codes}}}?({self._string(lookup.argument, argument)})"
         if lookup.other is None:
             return found
-        text = f"({found}, {self.text(lookup.other)})[1]"
+        text = f"({found}, {self._string(lookup.other, self.text(lookup.other))})[1]"
         if is_total(lookup.argument, self.is_sure):
             return text
         return text if self.assured else _guarded([f"exists({argument})"], text)
+
+    def _string(self, expression: ValueExpression, text: str) -> str:
+        """What may be a number or a date as a string, empty where it is."""
+        if result_type(expression) is Type.STRING:
+            return text
+        is_there = self.assured or is_total(expression, self.is_sure)
+        return f"string({text})" if is_there else f"{_primary(expression, text)} ! string()"
 
     def _known(self, condition: ValueExpression) -> _Printer:
         """A printer for where a condition holds."""

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from heptox.pattern.value_patterns import replaced
-from heptox.pattern.value_types import Type, ValueFunction
+from heptox.pattern.value_types import SQL_DECIMAL, Type, ValueFunction
 
 _STRING: Final = Type.STRING
 _INTEGER: Final = Type.INTEGER
@@ -153,7 +153,7 @@ STRINGS: Final = (
         (_STRING,),
         _INTEGER,
         lambda value: Decimal(len(value)),
-        "CAST(length({0}) AS DECIMAL(24, 12))",
+        f"CAST(length({{0}}) AS {SQL_DECIMAL})",
         "how many characters it has",
     ),
 )

@@ -1,7 +1,7 @@
 """The types of function terms: values are strings in documents, and others while they are computed.
 
-A decimal has at most 12 digits before its point and 12 after it, so that every engine computes with it exactly: what
-has more is absent. In SQL it is a ``DECIMAL(24, 12)``. A double is only compared. A date, a time or both is a string of
+A decimal has at most 18 digits before its point and 12 after it, so that every engine computes with it exactly: what
+has more is absent. In SQL it is a ``DECIMAL(30, 12)``. A double is only compared. A date, a time or both is a string of
 the one form that XPath gives it; a year has four digits.
 """
 
@@ -19,9 +19,11 @@ from heptox.pattern.values import double
 
 Value: TypeAlias = str | Decimal | float | bool
 
+WHOLE_DIGITS: Final = 18
+"""Digits of a decimal before its point at most."""
 DIGITS: Final = 12
-"""Digits of a decimal before its point at most, and after it."""
-LIMIT: Final = Decimal(10) ** DIGITS
+"""Digits of a decimal after its point at most."""
+SQL_DECIMAL: Final = f"DECIMAL({WHOLE_DIGITS + DIGITS}, {DIGITS})"
 
 
 class Type(Enum):
@@ -66,6 +68,11 @@ class Cast:
     written: str
 
 
+_WIDE: Final = Context(prec=60)
+_LEAST: Final = Decimal(1).scaleb(-DIGITS)
+_LIMIT: Final = Decimal(10) ** WHOLE_DIGITS
+
+
 def canonical(number: Decimal) -> str:
     """A decimal as XPath writes it.
 
@@ -78,22 +85,21 @@ def canonical(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def bounded(number: Decimal) -> Decimal | None:
+def bounded(number: Decimal, whole_limit: Decimal = _LIMIT) -> Decimal | None:
     """The number, where it is a decimal of this module: none where it has too many digits.
 
-    >>> bounded(Decimal("0.10")), bounded(Decimal("1e12")), bounded(Decimal("1e-13"))
+    >>> bounded(Decimal("0.10")), bounded(Decimal("1e18")), bounded(Decimal("1e-13"))
     (Decimal('0.100000000000'), None, None)
     """
-    if abs(number) >= LIMIT:
+    if number.copy_abs() >= whole_limit:
         return None
-    fixed = number.quantize(_LEAST)
-    return fixed + 0 if fixed == number else None
+    fixed = number.quantize(_LEAST, context=_WIDE)
+    return _WIDE.add(fixed, Decimal(0)) if fixed == number else None
 
 
-_LEAST: Final = Decimal(1).scaleb(-DIGITS)
 _SPACE: Final = "[ \t\n\r]*"
-_DECIMAL: Final = "[+-]?0*(?:[0-9]{1,12}(?:[.][0-9]{0,12}0*)?|[.][0-9]{1,12}0*)"
-_INTEGER: Final = "[+-]?0*[0-9]{1,12}"
+_DECIMAL: Final = "[+-]?0*(?:[0-9]{1,18}(?:[.][0-9]{0,12}0*)?|[.][0-9]{1,12}0*)"
+_INTEGER: Final = "[+-]?0*[0-9]{1,18}"
 _DOUBLE: Final = "[+-]?(?:[0-9]+(?:[.][0-9]*)?|[.][0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN"
 
 
@@ -119,7 +125,6 @@ def _as_number(pattern: str, sql_type: str) -> str:
     return f"TRY_CAST(nullif(regexp_extract({{0}}, {_quoted(_whole(pattern))}, 1), '') AS {sql_type})"
 
 
-_SQL_DECIMAL: Final = f"DECIMAL({2 * DIGITS}, {DIGITS})"
 _AS_STRING: Final = "regexp_replace(CAST({0} AS STRING), '[.]?0+$', '')"
 
 
@@ -185,20 +190,19 @@ def _is_date(text: str) -> bool:
     return True
 
 
-_WIDE: Final = Context(prec=60)
 _decimal: Final = _reading(_DECIMAL)
 
 CASTS: Final[Mapping[Type, Cast]] = {
-    Type.DECIMAL: Cast("xs:decimal", _SQL_DECIMAL, _decimal, _as_number(_DECIMAL, _SQL_DECIMAL), _number, _AS_STRING),
+    Type.DECIMAL: Cast("xs:decimal", SQL_DECIMAL, _decimal, _as_number(_DECIMAL, SQL_DECIMAL), _number, _AS_STRING),
     Type.INTEGER: Cast(
-        "xs:integer", _SQL_DECIMAL, _reading(_INTEGER), _as_number(_INTEGER, _SQL_DECIMAL), _number, _AS_STRING
+        "xs:integer", SQL_DECIMAL, _reading(_INTEGER), _as_number(_INTEGER, SQL_DECIMAL), _number, _AS_STRING
     ),
     Type.DOUBLE: Cast("xs:double", "DOUBLE", double, _as_number(_DOUBLE, "DOUBLE"), _number, "CAST({0} AS STRING)"),
     Type.DATE: _temporal("xs:date", date=True, time=False),
     Type.DATE_TIME: _temporal("xs:dateTime", date=True, time=True),
     Type.TIME: _temporal("xs:time", date=False, time=True),
-    Type.DIGITS: Cast("xs:integer", _SQL_DECIMAL, _unit, "", _number, ""),
-    Type.DIVISOR: Cast("xs:decimal", _SQL_DECIMAL, reciprocal, "", _number, ""),
+    Type.DIGITS: Cast("xs:integer", SQL_DECIMAL, _unit, "", _number, ""),
+    Type.DIVISOR: Cast("xs:decimal", SQL_DECIMAL, reciprocal, "", _number, ""),
 }
 """The types that strings are cast to; constants of the last two are the units, and the factors, that they stand for."""
 

@@ -1,7 +1,7 @@
 """Queries as subscriptions: the tree patterns that say as much of a query as tree patterns can.
 
 A variable becomes a branch, and everything single-valued below it is one node: paths share their steps. What tree
-patterns cannot say is left out: comparisons of two values, absence, of nodes too, and deep equality.
+patterns cannot say is left out: what is computed, comparisons of two values, absence, of nodes too, and deep equality.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from heptox.pattern import (
     OPERATORS,
     TAG,
     Absence,
+    Atom,
     Axis,
     Comparison,
     Constraints,
@@ -37,6 +38,8 @@ from heptox.pattern import (
     atom_terms,
     holds,
     is_sign,
+    present_terms,
+    value_expression,
 )
 from heptox.routing import UndecidedError, homomorphism
 from heptox.schema import ANYWHERE, TEXT, WILDCARD, Match, Path, axis_matches
@@ -137,6 +140,8 @@ class _Saying:
             self._hang(variable)
         for atom in member.atoms:
             match atom:
+                case _ if any(value_expression(term.path) is not None for term in atom_terms(atom)):
+                    self._compute(atom)
                 case Comparison():
                     self._compare(atom)
                 case Presence(term):
@@ -183,6 +188,13 @@ class _Saying:
                 for term in atom_terms(atom):
                     self._present(term)
                 self._exact = False
+
+    def _compute(self, atom: Atom) -> None:
+        """Of what is computed a pattern says only that the leaves are there."""
+        for term in present_terms(atom):
+            if value_expression(term.path) is None:
+                self._present(term)
+        self._exact = False
 
     def _present(self, term: Term) -> None:
         if not self._constraints.required(self._variables[term.variable].node, term.path):

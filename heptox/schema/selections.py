@@ -89,6 +89,8 @@ def written_step(step: str, name: Callable[[str], str]) -> str:
     >>> written_step('=["call","concat",[["leaf",["first"]],["constant"," "],["leaf",["last"]]]]', str)
     'concat(first, " ", last)'
     """
+    if step[0] not in "=[" and "[" not in step and not step.endswith("()"):
+        return name(step)
     if step.startswith(COMPUTED):
         return _written(json.loads(step.removeprefix(COMPUTED)), name)
     if step.endswith("()"):

@@ -96,6 +96,7 @@ class SchemaTree:
         self.drawn = drawn
         self.passed: dict[Path, None] = {}
         self._boxes = {box.path: box for box in boxes}
+        self._box_at: dict[Path, Box | None] = {}
         self._boxed = {(*box.parent, member): box for box in boxes for member in box.members}
         self._edges: dict[Path, Cardinality] = {}
         self._elements: dict[Path, Element] = {(): graph.elements[graph.root]}
@@ -155,7 +156,11 @@ class SchemaTree:
 
     def box(self, path: Path) -> Box | None:
         """The box at ``path``, ``None`` where the node is no box."""
-        return self._boxes.get(plain(path)) if self._boxes else None
+        if not self._boxes:
+            return None
+        if path not in self._box_at:
+            self._box_at[path] = self._boxes.get(plain(path))
+        return self._box_at[path]
 
     def element(self, path: Path) -> Element:
         """The element type at ``path``; of a box, that of its first member (their content is the same)."""

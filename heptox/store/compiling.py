@@ -14,7 +14,7 @@ from typing import Final
 from heptox.grammar import syntax
 from heptox.schema import TEXT, Path
 from heptox.store import sql
-from heptox.store.condition_compiling import ConditionCompiler, atomic, refuse_typed
+from heptox.store.condition_compiling import ConditionCompiler, atomic, is_atomic, refuse_typed
 from heptox.store.joins import Join, Let, NodeSet, NotCompiledError, Reached, is_attribute
 from heptox.store.path_compiling import refuse_many
 from heptox.store.plan import (
@@ -182,6 +182,8 @@ class _Compiler:
                 return self._path(expression, join, making)
             case syntax.Flwor():
                 return join, making.placed(self._loop(expression, join), expression)
+            case syntax.Conditional() if not is_atomic(expression):
+                return join, making.placed(self._chosen(expression, join), expression)
             case syntax.FunctionCall() | syntax.Conditional() | syntax.Switch():
                 join, column = self._conditions.computed(atomic(expression), join, None)
                 return join, syntax.Data(making.placed(AttributeSlot("value", making.text(column)), expression))
@@ -189,6 +191,15 @@ class _Compiler:
                 return join, syntax.StringLiteral(self._conditions.tag(argument, join))
             case _:
                 return join, expression
+
+    def _chosen(self, given: syntax.Conditional, join: Join) -> Block:
+        """What ``if`` decides: a loop of at most one match."""
+        outer = self._rows.grounded(join)
+        holds = self._conditions.condition(given.condition, outer, None)
+        members = [self._member(outer.having(holds), (), (), given.value)]
+        if given.otherwise is not None:
+            members.append(self._member(outer.having(sql.Fails(holds)), (), (), given.otherwise))
+        return Block(tuple(members))
 
     def _path(self, path: syntax.PathExpression, join: Join, making: _Making) -> tuple[Join, syntax.Expression]:
         found = self.paths.path(path, join.inside())

@@ -242,14 +242,23 @@ def _argument(value: syntax.Expression) -> syntax.Argument:
     return value
 
 
+def is_atomic(function: syntax.Function) -> bool:
+    """Whether the value of a function is an item, and not a node, or what is made around a value."""
+    if isinstance(function, syntax.FunctionCall):
+        return True
+    _, *results = syntax.values(function)
+    return all(
+        isinstance(result, syntax.Argument)
+        and not isinstance(result, syntax.PathExpression)
+        and (not isinstance(result, syntax.Function) or is_atomic(result))
+        for result in results
+    )
+
+
 def atomic(function: syntax.Function) -> syntax.Function:
-    """A function whose value is an item; refused where it may be a node, or what is made around a value."""
-    parts = [value for value in syntax.values(function) if not isinstance(function, syntax.FunctionCall)]
-    for part in parts[1:]:
-        if isinstance(part, syntax.PathExpression) or not isinstance(part, syntax.Argument):
-            raise NotCompiledError("if or switch decides between nodes")
-        if isinstance(part, syntax.Conditional | syntax.Switch):
-            atomic(part)
+    """A function whose value is an item."""
+    if not is_atomic(function):
+        raise NotCompiledError("switch decides between nodes")
     return function
 
 

@@ -18,12 +18,11 @@ from math import nan
 from typing import Any, Final, TypeAlias, TypeVar
 
 from heptox.checks import Check
-from heptox.grammar import syntax
-from heptox.pattern import OPERATORS, ComparisonOperator, Numeric, double, evaluate_expression, flipped, literal
-from heptox.schema import Path
+from heptox.grammar import syntax, type_of
+from heptox.pattern import OPERATORS, ComparisonOperator, Numeric, Type, double, flipped, literal
 from heptox.store.allowance import NODE_BYTES, VALUE_BYTES, Allowance, MemoryUse, Share
 from heptox.store.analysis import Analysis, PlannedClause, PlannedStep
-from heptox.store.computing import Computation, computation
+from heptox.store.computing import chosen_case, computation, only_value
 from heptox.store.index import ATTRIBUTE, TEXT, DocumentIndex, index_of, indexed
 from heptox.store.items import AttributeItem, Construction, Found, Item, TextItem, computed, error
 from heptox.store.text import number_string
@@ -165,10 +164,10 @@ class _Evaluation(Construction[Bindings]):
                 chosen = value if self._holds(condition, environment, None) else otherwise
                 yield from () if chosen is None else self.items(chosen, environment)
             case syntax.FunctionCall():
-                kind = self._computation(expression).type
+                kind = type_of(expression) or Type.STRING
                 yield from (computed(value, kind) for value in self._values(expression, environment))
             case syntax.Switch():
-                chosen = self._chosen(expression, environment, None)
+                chosen = chosen_case(expression, self._values(expression.argument, environment))
                 yield from () if chosen is None else self.items(chosen, environment)
             case _:
                 yield from self._values(expression, environment)
@@ -262,7 +261,7 @@ class _Evaluation(Construction[Bindings]):
             sign, left, right = flipped(sign), right, left
         operator = OPERATORS[sign]
         if operator.is_function:
-            value = _only_value(self._values(left, bindings, context), sign, comparison, f'{sign}(., "text")')
+            value = only_value(self._values(left, bindings, context), sign, comparison, f'{sign}(., "text")')
             return value is not None and any(operator.holds(value, each) for each in self._values(right, bindings))
         if not isinstance(right, syntax.NumberLiteral):
             return operator.holds_for_some(
@@ -282,7 +281,7 @@ class _Evaluation(Construction[Bindings]):
 
     def _number(self, operand: syntax.NumberValue, bindings: Bindings, context: Node | None) -> float:
         """The number behind ``number()``; NaN where there is none."""
-        value = _only_value(self._values(operand.argument, bindings, context), "number", operand, "number(.) <= 5")
+        value = only_value(self._values(operand.argument, bindings, context), "number", operand, "number(.) <= 5")
         number = None if value is None else double(value)
         return nan if number is None else number
 
@@ -313,52 +312,21 @@ class _Evaluation(Construction[Bindings]):
             case syntax.NumberValue():
                 raise ValueError("a number has no string to compare")
             case syntax.TagValue(argument):
-                return (self._tag_value(operand, argument, bindings, context),)
+                return (_tag_value(operand, self._nodes(argument, bindings, context), self._index),)
             case syntax.Data(argument):
                 return self._values(argument, bindings, context)
             case syntax.PathExpression():
                 return [self._index.value(node) for node in self._nodes(operand, bindings, context)]
             case syntax.FunctionCall():
-                return self._computed(operand, bindings, context)
+                made = self._keep("computation", operand, lambda: computation(operand))
+                return made.values(lambda part: self._values(part, bindings, context))
             case syntax.Conditional(condition, value, otherwise):
                 chosen = value if self._holds(condition, bindings, context) else otherwise
                 return () if chosen is None else self._values(chosen, bindings, context)
             case syntax.Switch():
-                chosen = self._chosen(operand, bindings, context)
+                chosen = chosen_case(operand, self._values(operand.argument, bindings, context))
                 return () if chosen is None else self._values(chosen, bindings, context)
         raise ValueError("what is made is no value of an operand")
-
-    def _computed(self, call: syntax.FunctionCall, bindings: Bindings, context: Node | None) -> Collection[str]:
-        """The value of a function, if it has one."""
-        computation = self._computation(call)
-        if computation.expression is None or isinstance(computation.expression, str):
-            return () if computation.expression is None else (computation.expression,)
-
-        def values(path: Path) -> Collection[str]:
-            return self._values(computation.part(path), bindings, context)
-
-        def value(path: Path) -> str | None:
-            return _only_value(values(path), call.function, call, f"{call.function}(.)")
-
-        found = evaluate_expression(computation.expression, value, lambda path: tuple(values(path)))
-        return () if found is None else (found,)
-
-    def _computation(self, call: syntax.FunctionCall) -> Computation:
-        return self._keep("computation", call, lambda: computation(call))
-
-    def _chosen(self, switch: syntax.Switch, bindings: Bindings, context: Node | None) -> syntax.Argument | None:
-        """What ``switch`` chooses, if anything."""
-        value = _only_value(self._values(switch.argument, bindings, context), "switch", switch, "switch (.)")
-        found = next((case.value for case in switch.cases if case.code == value), None)
-        return switch.otherwise if found is None else syntax.StringLiteral(found)
-
-    def _tag_value(
-        self, tag: syntax.TagValue, argument: syntax.PathExpression, bindings: Bindings, context: Node | None
-    ) -> str:
-        nodes = self._nodes(argument, bindings, context)
-        if len(nodes) > 1:
-            raise error("HX6004", "the tag of several nodes is asked for", tag, "bind the node with for")
-        return unescaped_name(local_name(self._index.name(nodes[0]))) if nodes else ""
 
     # -- paths -------------------------------------------------------------------------------------------------
 
@@ -461,11 +429,10 @@ def _sorted(rows: Iterable[_Row], key: Callable[[_Row], Any], *, descending: boo
     return merge(*runs, key=key, reverse=descending)
 
 
-def _only_value(values: Collection[str], function: str, asked: syntax.Node, predicate: str) -> str | None:
-    """The value that a function is asked of, if there is one; as ``predicate`` it can be asked of each of several."""
-    if len(values) > 1:
-        raise error("HX6004", f"{function}() is asked of several values", asked, f"write path[{predicate}]")
-    return next(iter(values), None)
+def _tag_value(tag: syntax.TagValue, nodes: list[Node], index: DocumentIndex) -> str:
+    if len(nodes) > 1:
+        raise error("HX6004", "the tag of several nodes is asked for", tag, "bind the node with for")
+    return unescaped_name(local_name(index.name(nodes[0]))) if nodes else ""
 
 
 def _numbers_compare(operator: ComparisonOperator, left: Numeric, right: Numeric) -> bool:

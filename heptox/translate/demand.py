@@ -17,6 +17,7 @@ from heptox.pattern import (
     Term,
     Variable,
     atom_terms,
+    computes,
     leaf_paths,
     needed_terms,
     template_terms,
@@ -62,8 +63,9 @@ class Demand:
             terms.update(atom_terms(atom))
             if isinstance(atom, Comparison | Presence):
                 present.update(atom_terms(atom))
-        terms = {leaf for term in terms for leaf in computed_of(term)}
-        present = {leaf for term in present if isinstance(term, Term) for leaf in needed(term)}
+        if computes(member):
+            terms = {leaf for term in terms for leaf in computed_of(term)}
+            present = {leaf for term in present if isinstance(term, Term) for leaf in needed(term)}
         for variable in member.variables:
             whole = mapping.target.whole_at(variable.node)
             if whole is not None and variable.parent is not None and is_inside(mapping.target, variable.node):

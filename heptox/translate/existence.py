@@ -16,6 +16,7 @@ from heptox.pattern import (
     Term,
     Variable,
     atom_terms,
+    computes,
     fresh_name,
     is_constant,
     template_terms,
@@ -124,8 +125,8 @@ class Existence:
             elif isinstance(atom, NoNode):
                 asked = tuple(path for path, _ in atom.tests) if self._may_be_made(atom.node) else ((),)
                 taken += [(atom.node, path, "absent") for path in asked]
-        computed = {*template_terms(member.template), *(term for atom in member.atoms for term in atom_terms(atom))}
-        for term in computed:
+        terms = {*template_terms(member.template), *(term for atom in member.atoms for term in atom_terms(atom))}
+        for term in terms if computes(member) else ():
             if value_expression(term.path) is not None:
                 taken += [(member.node(term.variable), leaf.path, "absent") for leaf in computed_of(term)]
         return {

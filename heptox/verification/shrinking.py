@@ -91,6 +91,18 @@ def _smaller_operands(operand: syntax.Operand) -> Iterator[syntax.Operand]:
             yield from smaller_paths(operand)
         case syntax.NumberValue(syntax.PathExpression() as path):
             yield from map(syntax.NumberValue, smaller_paths(path))
+        case syntax.FunctionCall(_, arguments):
+            yield from (argument for argument in arguments if isinstance(argument, syntax.PathExpression))
+            for less in _changed(arguments, _smaller_arguments):
+                yield replace(operand, arguments=less)
+
+
+def _smaller_arguments(argument: syntax.Argument) -> Iterator[syntax.Argument]:
+    match argument:
+        case syntax.PathExpression():
+            yield from smaller_paths(argument)
+        case syntax.FunctionCall(_, arguments):
+            yield from arguments
 
 
 def _flat_smaller(condition: syntax.Condition) -> Iterator[syntax.Condition]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from heptox.pattern import Call, Constant, Leaf, ValueExpression
+from heptox.pattern import Call, Lookup, ValueExpression
 from heptox.pattern.value_expression import parts
-from heptox.pattern.value_typing import form_of_call
+from heptox.pattern.value_functions import SIGNS
+from heptox.pattern.value_meaning import known_form
 from heptox.store import sql
 from tests.pattern.test_value_functions import EXPRESSIONS, in_python, rows, statement
 from tests.support.budget import LONG, usually
@@ -19,16 +20,22 @@ MOST: Final = usually(50, 500)
 
 
 def covering(expressions: Sequence[ValueExpression]) -> list[ValueExpression]:
-    """Some of the expressions, in which all forms of functions are, and all lookups."""
-    seen: set[int] = set()
+    """Some of the expressions, in which all forms of functions are, of comparisons one for each type, and lookups."""
+    seen: set[object] = set()
     chosen = []
     for expression in expressions:
-        forms = {id(form_of_call(part)) if isinstance(part, Call) else id(part) for part in parts(expression)}
-        leaves = {id(part) for part in parts(expression) if isinstance(part, Leaf | Constant)}
-        if not forms - leaves <= seen:
+        kinds = {_kind(part) for part in parts(expression)}
+        if not kinds <= seen:
             chosen.append(expression)
-            seen |= forms
+            seen |= kinds
     return list(expressions) if LONG else chosen
+
+
+def _kind(part: ValueExpression) -> object:
+    if not isinstance(part, Call):
+        return type(part), isinstance(part, Lookup) and part.other is None
+    form = known_form(part)
+    return "sign" if form.name in SIGNS else form.name, form.parameters
 
 
 def test_all_expressions_mean_the_same_on_spark(spark: SparkSession) -> None:

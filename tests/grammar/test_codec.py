@@ -17,7 +17,12 @@ QUERIES = [
     given
     for name in ("montreal-boston.source.xq", "montreal-boston.target.xq")
     for given, _ in cases(f"translate/{name}")
-] + ["//a[number(b) <= 2 and 5 > number(data(c))]", "//a[starts-with(b, 'x') or starts-with(data(@c), '(')]"]
+] + [
+    "for $a in //a where not(contains($a/b, 'x')) return <c>{if ($a/b) then concat($a/b, 1) else ()}</c>",
+    "//a[(switch (b) case 'x' return 'y' default return ()) = 'y' and string-join(c, ',') = 'z']",
+    "//a[number(b) <= 2 and 5 > number(data(c))]",
+    "//a[starts-with(b, 'x') or starts-with(data(@c), '(')]",
+]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["Data", "PathExpression", "Step", "$x"]),
     lambda inner: st.lists(inner, max_size=5),
@@ -58,6 +63,8 @@ def test_endless_nesting_is_refused() -> None:
         ["NumberLiteral", "abc"],
         ["NumberValue", ["PathExpression", "/", [["Step", "descendant", ["a"], [], []]]]],
         ["PathExpression", "zzz", []],
+        ["FunctionCall", "system", [["StringLiteral", "x"]]],
+        ["FunctionCall", "upper-case", [["NumberLiteral", "1"]]],
         ["Sequence", [["Sequence", []]]],
     ],
 )
@@ -71,6 +78,11 @@ def test_a_word_of_a_newer_peer_is_refused_by_name() -> None:
     step = ["Step", "descendant", ["a"], [["Comparison", "sounds-like\x1b", path, ["StringLiteral", "x"]]], []]
     with pytest.raises(GrammarError, match=r"HX3049 encoded query at \S+: unknown sounds-like\\u001b$"):
         decode_query(["PathExpression", "/", [step]])
+
+
+def test_a_node_of_a_newer_peer_is_refused_by_name() -> None:
+    with pytest.raises(GrammarError, match=r"HX3049 encoded query at \S+: unexpected Hologram$"):
+        decode_query(["ElementConstructor", "a", [], [["Hologram", "x"]]])
 
 
 def test_reading_ends_when_nobody_waits() -> None:

@@ -133,6 +133,7 @@ def test_random_queries_are_of_all_kinds(translated: bool) -> None:
         ("for $a in //Admission, $b in //Admission where $a/AdmDate < $b/AdmDate return $a/Problem", None, False),
         ("//Patient", "/MonGenHosp", False),
         ("//Patient[starts-with(Name, 'A')]/MedCrNo", "/MonGenHosp[Patient[MedCrNo]]", False),
+        ("//Patient[upper-case(Name) = 'A' and MedCrNo]/Name", "/MonGenHosp[Patient[MedCrNo]]", False),
         ("for $p in //Patient where empty($p/MedCrNo) return $p/Name", None, False),
     ],
 )

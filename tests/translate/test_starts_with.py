@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from heptox.errors import GrammarError
+from heptox.errors import GrammarError, TranslationError
 from heptox.grammar import parse_query
 from heptox.grammar.tag_value import tag_value_form
 from heptox.translate import Direction, translate
@@ -66,4 +66,10 @@ def test_it_is_asked_of_the_target(query: str) -> None:
 def test_what_may_have_several_values_is_refused_by_name(condition: str) -> None:
     query = parse_query(f"for $x in //x where starts-with({condition}, 'a') return $x/a")
     with pytest.raises(GrammarError, match=r"HX3046 starts-with\(\) of what may be more than one value"):
+        translate(GIVEN.mapping, query, Direction.SOURCE)
+
+
+def test_what_computes_is_refused_by_name() -> None:
+    query = parse_query("for $x in //x where upper-case($x/@k) = 'AB' return $x/a")
+    with pytest.raises(TranslationError, match="HX5017 upper-case"):
         translate(GIVEN.mapping, query, Direction.SOURCE)
