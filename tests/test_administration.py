@@ -22,7 +22,7 @@ from heptox.peer.folder.requests import MOST_WAITING
 from heptox.peer.process.evaluating import EVALUATING
 from heptox.peer.process.workers import READING
 from heptox.peer.query.shares import KEPT, NEIGHBOURS
-from heptox.peer.wire.mapping_files import LONGEST_NAME, MOST_DECLARATIONS
+from heptox.peer.wire.mapping_files import LONGEST_NAME, MOST_DECLARATIONS, MOST_LOOKED_UP
 from heptox.peer.wire.messages import ITEM_LIMIT
 from heptox.peer.wire.transport import TransportLimits
 from heptox.settings import PeerSettings
@@ -67,6 +67,7 @@ LIMITS: Final = {
     "bytes of an offer": OFFER_LIMIT,
     "declarations of a schema in an offer, lines of its mapping": MOST_DECLARATIONS,
     "bytes of a name in an offer": LONGEST_NAME,
+    "bytes of tables of codes in all functions of an offered mapping": MOST_LOOKED_UP,
     "seconds of the processor to read an offer": READING.processor_seconds,
     "bytes of memory to read an offer": READING.memory,
     "bytes of memory to evaluate a query of the own user by Saxon": EVALUATING.memory,

@@ -88,7 +88,7 @@ def show(file: MappingFile) -> None:
 
     What is printed is a complete FILE.rules: every command that takes a mapping takes it.
     """
-    print_result(print_rules(load_mapping(file)))
+    print_result(print_rules(load_mapping(file), tables=Path(file).parent))
 
 
 def apply(

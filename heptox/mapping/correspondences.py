@@ -21,7 +21,7 @@ from heptox.pattern import (
     substituted,
     value_expression,
 )
-from heptox.schema import TEXT, Path, SchemaTree, plain
+from heptox.schema import TEXT, Path, SchemaTree, plain, split_selection
 
 Membership: TypeAlias = tuple[Path, str]
 """A box and the value of one of its members: a node of the box whose tag is that member."""
@@ -158,6 +158,12 @@ def lines_ends(found: Iterable[Correspondence], lines: Iterable[Entity]) -> tupl
     return tuple(source for source, _ in ends), tuple(target for _, target in ends)
 
 
+def is_selected_by(leaf: Leaf) -> bool:
+    """Whether a leaf is one by which its virtual node is selected: it has one value."""
+    tests = split_selection(leaf.stop[-1])[1] if leaf.stop else ()
+    return any(test.test == "=" and test.path == leaf.path for test in tests)
+
+
 def check_boxes(
     boxes: Iterable[BoxDeclaration], found: Sequence[Correspondence], sides: Sequence[DeclaredSide], findings: Findings
 ) -> None:
@@ -178,6 +184,10 @@ def _correspondence(
     if arrow.copies:
         return _copy(arrow, source, target, findings)
     end = _leaf(target, arrow.target, findings)
+    if end and is_selected_by(end[0]) and arrow.reading != "against":
+        message = f"{leaf_text(target.tree, end[0])} has the value that its selection compares it with"
+        findings.add("HX4038", message, arrow.target, "leave the arrow out, or the condition")
+        return None
     if isinstance(arrow.source, ComputedValue):
         value = end and computed_leaf(source, arrow.source, end[0], findings)
         if value is None or end is None:

@@ -272,7 +272,7 @@ class _Inference:
             made = {
                 holder: Surrogate(node, tuple(Argument(at.stop, at.path, term(leaf)) for at, leaf in several))
                 for holder, (node, several) in referring.items()
-                if holder.stop == stop
+                if holder.stop == stop and holder.path not in dict(leaves)  # as a selection says which value it has
             }
             node = HeadNode(stop, leaves, copied, each.get(stop), None if stop in each else key, self._ordered(made))
             arguments = tuple(identity_arguments((*head, node)))

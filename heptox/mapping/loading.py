@@ -191,9 +191,7 @@ def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | N
 
 
 def read_mapping_rules(text: str, read: ReadSchema, file: str | None = None, tables: ReadTable = no_tables) -> Mapping:
-    """As :func:`parse_mapping_rules`; ``read`` gives the schema of a file name and root, ``tables`` the text of a table of
-    codes.
-    """
+    """As :func:`parse_mapping_rules`; ``read`` gives the schema of a file and root, ``tables`` the text of a table."""
     parsed, faults = parse_rule_parts(text, file)
     findings = Findings(text, file)
     findings.extend(faults)

@@ -28,7 +28,7 @@ def leaf_names(rule: Rule, inner: Iterable[Term] = ()) -> dict[Term, str]:
     The text of a stop node, and the stop node when it is copied, is called as the stop node itself.
     """
     names: dict[Term, str] = {Term(variable.name): variable.name for variable in rule.variables}
-    for term in (*inner, *(leaf for term in rule.terms() for leaf in terms_of_leaves(term))):
+    for term in (*inner, *(leaf for value in rule.terms() for leaf in terms_of_leaves(value))):
         if term not in names and term.path != (NODE,):
             names[term] = _free("_".join((term.variable, *map(_plain, term.path))), names.values())
     return names

@@ -29,12 +29,12 @@ from heptox.grammar import (
     RuleCondition,
     RulesFile,
     RuleText,
+    RuleValue,
     SchemaDeclaration,
     SchemaPath,
     Side,
     SurrogateArgument,
     SurrogateTerm,
-    RuleValue,
     node_value,
     path_of_absence,
     print_rule as print_rule_text,
@@ -62,14 +62,18 @@ from heptox.pattern import (
     Variable,
     substituted,
     value_expression,
+    with_table_names,
 )
 from heptox.schema import TEXT, Path, SchemaTree
 
 
-def print_rules(mapping: Mapping, folder: str | os.PathLike[str] | None = None) -> str:
+def print_rules(
+    mapping: Mapping, folder: str | os.PathLike[str] | None = None, tables: str | os.PathLike[str] = ""
+) -> str:
     """A mapping as the text of a ``.rules`` file, which loads as an equal mapping.
 
     Schema files are named relative to ``folder``, where the text is going to stand; without it, as they were read.
+    Tables of codes are named as they were, in the folder ``tables``.
 
     Raises ``ValueError`` for a schema that was not read from a file, and for a rule with optional parts that ``->?``
     and ``=?`` cannot say.
@@ -83,8 +87,8 @@ def print_rules(mapping: Mapping, folder: str | os.PathLike[str] | None = None) 
         *_declarations("source", mapping.source, mapping.declared_source_keys, mapping.source_references),
         *_declarations("target", mapping.target, mapping.declared_target_keys, mapping.target_references),
     )
-    against = None if mapping.against is None else _texts(mapping.mirrored(), mapping.against)
-    along = None if mapping.along is None else _texts(mapping, mapping.along)
+    against = None if mapping.against is None else _texts(mapping.mirrored(), mapping.against, tables)
+    along = None if mapping.along is None else _texts(mapping, mapping.along, tables)
     return print_rules_file(RulesFile(declarations, along, against))
 
 
@@ -96,8 +100,8 @@ def print_rule(mapping: Mapping, rule: Rule) -> str:
     return print_rule_text(_RulePrinter(mapping, rule).text())
 
 
-def _texts(mapping: Mapping, rules: Sequence[Rule]) -> tuple[RuleText, ...]:
-    return tuple(_RulePrinter(mapping, rule).text() for rule in rules)
+def _texts(mapping: Mapping, rules: Sequence[Rule], tables: str | os.PathLike[str]) -> tuple[RuleText, ...]:
+    return tuple(_RulePrinter(mapping, rule, tables).text() for rule in rules)
 
 
 # -- declarations ------------------------------------------------------------------------------------------------
@@ -165,10 +169,10 @@ def _label(tree: SchemaTree, step: str, tag: RuleValue | None = None) -> Label:
 class _RulePrinter:
     """One rule as syntax: the stop nodes of the model, with the single-valued nodes between them."""
 
-    def __init__(self, mapping: Mapping, rule: Rule) -> None:
+    def __init__(self, mapping: Mapping, rule: Rule, tables: str | os.PathLike[str] = "") -> None:
         if rule.optional and not is_sayable(rule):
             raise ValueError("a rule has optional parts that no text says: only those below the root are found by =?")
-        self._mapping, self._rule = mapping, rule
+        self._mapping, self._rule, self._tables = mapping, rule, FilePath(tables)
         self._terms = {leaf for term in rule.terms() for leaf in terms_of_leaves(term) if leaf.path != (NODE,)}
         self._below = {variable.name: self._nodes_below(variable) for variable in rule.variables}
         inner = [Term(name, path) for name, paths in self._below.items() for path in paths if path[-1:] != (TAG,)]
@@ -232,6 +236,7 @@ class _RulePrinter:
 
     def _computed(self, expression: ValueExpression) -> ComputedValue:
         names = self._mapping.source.graph.prefixes.step
+        expression = with_table_names(expression, lambda table: (self._tables / table).as_posix())
         written = value_text(expression, lambda step: step if step.startswith(("$", "[")) else names(step))
         return ComputedValue(expression, text=written)
 

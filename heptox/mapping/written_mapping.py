@@ -10,8 +10,27 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from heptox.mapping.model import Argument, Condition, HeadNode, Mapping, OptionalPart, Rule, Surrogate
-from heptox.pattern import Absence, Comparison, NoNode, Presence, Term, Variable
-from heptox.schema import ANYWHERE, Box, Path, SchemaTree, renamed
+from heptox.pattern import (
+    Absence,
+    Comparison,
+    NoNode,
+    Presence,
+    Term,
+    Variable,
+    computed_step,
+    substituted,
+    value_expression,
+)
+from heptox.schema import (
+    ANYWHERE,
+    Box,
+    Path,
+    SchemaTree,
+    SelectionTest,
+    renamed,
+    selection_step,
+    split_selection,
+)
 
 Write = Callable[[str], str]
 
@@ -27,11 +46,21 @@ class Names:
         """A step of a path."""
         if step.startswith("[") or step.endswith("()"):
             return step
+        expression = value_expression((step,))
+        if expression is not None:
+            return computed_step(substituted(expression, lambda leaf: replace(leaf, path=self.path(leaf.path))))
+        name, tests = split_selection(step)
+        if tests:
+            return selection_step(self.step(name), tuple(map(self.test, tests)))
         if step.startswith("@"):
             return f"@{self.attribute(step[1:])}"
         if step.startswith(ANYWHERE):
             return ANYWHERE + self.element(step.removeprefix(ANYWHERE))
         return self.element(step)
+
+    def test(self, test: SelectionTest) -> SelectionTest:
+        """A condition of a selection."""
+        return replace(test, path=self.path(test.path))
 
     def path(self, path: Path) -> Path:
         """The steps of a path."""
@@ -87,7 +116,12 @@ class WrittenMapping:
             tuple(Variable(each.name, self.source.path(each.node), each.parent) for each in rule.variables),
             tuple(map(self._condition, rule.conditions)),
             tuple(
-                OptionalPart(part.variables, tuple(map(self._comparison, part.conditions))) for part in rule.optional
+                OptionalPart(
+                    part.variables,
+                    tuple(map(self._comparison, part.conditions)),
+                    tuple((name, self.source.test(test)) for name, test in part.tests),
+                )
+                for part in rule.optional
             ),
         )
 
@@ -102,6 +136,7 @@ class WrittenMapping:
             head.each,
             None if head.key is None else path(head.key),
             tuple((path(leaf), self._surrogate(surrogate)) for leaf, surrogate in head.surrogates),
+            None if head.selected is None else path(head.selected),
         )
 
     def _surrogate(self, surrogate: Surrogate) -> Surrogate:

@@ -71,7 +71,6 @@ from heptox.pattern.rewrite import (
     rename as rename,
     template_terms as template_terms,
 )
-from heptox.pattern.selecting import selecting as selecting
 from heptox.pattern.tree_pattern import (
     ANY_ATTRIBUTE as ANY_ATTRIBUTE,
     ANY_ELEMENT as ANY_ELEMENT,
@@ -99,6 +98,7 @@ from heptox.pattern.value_expression import (
     parts as parts,
     substituted as substituted,
     value_expression as value_expression,
+    with_table_names as with_table_names,
 )
 from heptox.pattern.value_functions import (
     SIGNS as SIGNS,
@@ -130,3 +130,4 @@ from heptox.pattern.value_typing import (
     result_type as result_type,
 )
 from heptox.pattern.values import Numeric as Numeric, double as double, holds as holds, literal as literal
+from heptox.pattern.virtual_steps import selecting as selecting

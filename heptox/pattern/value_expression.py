@@ -134,6 +134,18 @@ def substituted(expression: ValueExpression, image: Callable[[Leaf | StringJoin]
             return expression
 
 
+def with_table_names(expression: ValueExpression, name: Callable[[str], str]) -> ValueExpression:
+    """The expression with other names for its tables of codes."""
+    match expression:
+        case Call(function, arguments):
+            return Call(function, tuple(with_table_names(argument, name) for argument in arguments))
+        case Lookup(argument, codes, other, table):
+            fallback = None if other is None else with_table_names(other, name)
+            return Lookup(with_table_names(argument, name), codes, fallback, name(table))
+        case _:
+            return expression
+
+
 def _written(expression: ValueExpression) -> list[Any]:
     match expression:
         case Leaf(path):

@@ -8,7 +8,7 @@ from itertools import product
 from typing import TypeAlias
 
 from heptox.errors import TranslationError
-from heptox.mapping import Rule
+from heptox.mapping import Rule, test_atoms
 from heptox.pattern import (
     Absence,
     Atom,
@@ -25,7 +25,7 @@ from heptox.pattern import (
     normalise,
     ordered,
 )
-from heptox.schema import Path
+from heptox.schema import Path, plain as plain_path, split_selection
 from heptox.translate.arrows import each_line
 from heptox.translate.copies import Copy, Glue, Needs, all_modes, copy_rule, glued, refuse_absence, tags_present
 from heptox.translate.demand import Demand, MissingLeaf, lowest_variables
@@ -102,11 +102,12 @@ class AbsentNodes:
         """The member with a node that must not be there, from each choice of rules that make it."""
         variables = [v for v in demand.member.variables if v.name in demand.chain(wanted.variable) or v.parent is None]
         name = wanted.variable
+        tests: set[Atom] = set()
         for stop in self.input.mapping.target.stops(wanted.node):
             if len(stop) > len(demand.member.node(wanted.variable)):
-                variables.append(Variable(f"nowhere{len(variables)}", stop, name))
+                variables.append(Variable(f"nowhere{len(variables)}", plain_path(stop), name))
                 name = variables[-1].name
-        tests: set[Atom] = set()
+                tests.update(self._selected(name, stop))
         outer: dict[Term, Term | None] = {}
         for path, value in wanted.tests:
             if value is None:
@@ -124,6 +125,14 @@ class AbsentNodes:
         inner = Member(tuple(variables), frozenset(tests), LeafItem("value", "", Text("")))
         for explicit in self.existence.members(inner):
             yield from self._by_makers(explicit, outer, by_variable, plain)
+
+    def _selected(self, name: str, stop: Path) -> Iterator[Atom]:
+        """What the selection of a node says of a variable for the node that it stands beside."""
+        for test in split_selection(stop[-1])[1]:
+            atoms = test_atoms(name, test)
+            if not atoms:
+                refuse_absence(self.input.mapping.target.written(stop))
+            yield from atoms
 
     def _with_leaf(
         self, demand: Demand, gone: MissingLeaf, by_variable: Table[str, list[Copy]], plain: Member

@@ -22,7 +22,7 @@ from heptox.pattern import (
     template_terms,
     value_expression,
 )
-from heptox.schema import Path
+from heptox.schema import Path, plain
 from heptox.translate.demand import computed_of, spoken_variables
 from heptox.translate.image import Losses, is_inside
 from heptox.translate.knowledge import is_always_made, is_filled, makers, shows_itself
@@ -123,8 +123,8 @@ class Existence:
             if isinstance(atom, Absence):
                 taken.append((member.node(atom.term.variable), atom.term.path, "absent"))
             elif isinstance(atom, NoNode):
-                asked = tuple(path for path, _ in atom.tests) if self._may_be_made(atom.node) else ((),)
-                taken += [(atom.node, path, "absent") for path in asked]
+                asked = tuple(path for path, _ in atom.tests) if self._may_be_made(plain(atom.node)) else ((),)
+                taken += [(plain(atom.node), path, "absent") for path in asked]
         terms = {*template_terms(member.template), *(term for atom in member.atoms for term in atom_terms(atom))}
         for term in terms if computes(member) else ():
             if value_expression(term.path) is not None:
@@ -137,7 +137,7 @@ class Existence:
 
     def without_unmade(self, member: Member) -> Member:
         """The member without what says that nodes are nowhere which no rule makes: they never are anywhere."""
-        unmade = {atom for atom in member.atoms if isinstance(atom, NoNode) and not self._may_be_made(atom.node)}
+        unmade = {atom for atom in member.atoms if isinstance(atom, NoNode) and not self._may_be_made(plain(atom.node))}
         return Member(member.variables, member.atoms - unmade, member.template) if unmade else member
 
     def _may_be_made(self, node: Path, path: Path = ()) -> bool:
@@ -165,13 +165,13 @@ class Existence:
     def _may_be_bare(self, node: Path) -> bool:
         """Whether a node, where nothing says that a leaf is there, may exist only because of what hangs below it."""
         if node not in self._bare:
-            plain = (
+            is_made = (
                 node != ()
                 and self.input.mapping.target.box(node) is None
                 and not is_inside(self.input.mapping.target, node)
             )
             rules = makers(self.input.mapping, node)
-            self._bare[node] = plain and not all(shows_itself(rule, node, self.input.sources) for rule in rules)
+            self._bare[node] = is_made and not all(shows_itself(rule, node, self.input.sources) for rule in rules)
         return self._bare[node]
 
 

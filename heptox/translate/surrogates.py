@@ -30,10 +30,12 @@ from heptox.pattern import (
     Term,
     Text,
     atom_terms,
+    leaf_paths,
     map_template,
     template_terms,
+    value_expression,
 )
-from heptox.schema import Path
+from heptox.schema import Path, plain, split_selection
 from heptox.translate.model import INVENTED, Loss
 
 _ARGUMENT: Final = "argument()"
@@ -123,7 +125,7 @@ class _Kinds:
 def _made(mapping: Mapping) -> dict[Path, _Kinds]:
     """The leaves of the target that take surrogates, of rules with argument leaves."""
     found: dict[Path, dict[Path, dict[Path, None]]] = {}
-    plain: set[Path] = set()
+    valued: set[Path] = set()
     for head in (head for rule in mapping.rules for head in rule.head):
         for path, _ in head.leaves:
             leaf = (*head.node, *named(path))
@@ -131,9 +133,9 @@ def _made(mapping: Mapping) -> dict[Path, _Kinds]:
                 rest = path[len(named(path)) :]
                 found.setdefault(leaf, {}).setdefault(_parsed(rest[1:])[0], {})[rest] = None
             else:
-                plain.add(leaf)
+                valued.add(leaf)
     return {
-        leaf: _Kinds(leaf in plain, tuple((node, tuple(sorted(rests))) for node, rests in made.items()))
+        leaf: _Kinds(leaf in valued, tuple((node, tuple(sorted(rests))) for node, rests in made.items()))
         for leaf, made in found.items()
     }
 
@@ -161,6 +163,7 @@ class Identifiers:
         if not made:
             yield member
             return
+        self._check_computed(member)
         kept = {atom for atom in member.atoms if not self._speaks(member, atom)}
         ways = [list(self._ways(member, atom)) for atom in sorted(member.atoms - kept, key=repr)]
         template = map_template(member.template, lambda term: self._reported(member, term))
@@ -172,6 +175,23 @@ class Identifiers:
             atoms = frozenset(kept.union(*choice))
             yield Member(member.variables, atoms, template or member.template)
 
+    def _check_computed(self, member: Member) -> None:
+        """Refuse to compute with an identifier, or to select by one on the way to nodes that are nowhere."""
+        terms = {*template_terms(member.template), *(term for atom in member.atoms for term in atom_terms(atom))}
+        leaves = [
+            (*member.node(term.variable), *path)
+            for term in terms
+            if (expression := value_expression(term.path)) is not None
+            for path in leaf_paths(expression)
+        ]
+        leaves += [path for atom in member.atoms if isinstance(atom, NoNode) for path in _selecting(atom)]
+        made = _made(self.mapping)
+        for leaf in leaves:
+            if leaf in made and made[leaf].surrogates:
+                name = self.mapping.target.written(leaf)
+                message = f"{name} is invented: only whether two are the same can be asked of it"
+                raise TranslationError(Fault("HX5016", message, hint="draw an arrow into it"))
+
     def _reported(self, member: Member, term: Term) -> Term | None:
         return term if self._kinds(member, term).is_plain else None
 
@@ -182,7 +202,7 @@ class Identifiers:
         if any(self._kinds(member, term).surrogates for term in atom_terms(atom)):
             return True
         made = _made(self.mapping)
-        return isinstance(atom, NoNode) and any((*atom.node, *path) in made for path, _ in atom.tests)
+        return isinstance(atom, NoNode) and any(path in made for path in _tested(atom))
 
     # -- atoms ---------------------------------------------------------------------------------------------------
 
@@ -295,7 +315,7 @@ class Identifiers:
         self, member: Member, atom: NoNode, path: Path, value: Term | Text | None
     ) -> Iterator[tuple[_Test, ...]]:
         """The ways in which a node passes a test. By argument leaves it also does where both sides are absent."""
-        kinds = _made(self.mapping).get((*atom.node, *path), _Kinds())
+        kinds = _made(self.mapping).get((*plain(atom.node), *path), _Kinds())
         other = self._kinds(member, value) if isinstance(value, Term) else _Kinds()
         if kinds.is_plain and other.is_plain:
             yield ((path, value),)
@@ -327,3 +347,15 @@ def refuse_comparison(invented: Iterable[str], operator: Operator) -> NoReturn:
     how = "order" if OPERATORS[operator].is_order else operator
     message = f"{' and '.join(names)} {said} only whether nodes are the same: comparing by {how} is not translated"
     raise TranslationError(Fault("HX5016", message, hint="compare leaves that an arrow supplies"))
+
+
+def _tested(atom: NoNode) -> Iterator[Path]:
+    """The leaves that the tests of an atom speak of."""
+    yield from ((*plain(atom.node), *path) for path, _ in atom.tests)
+
+
+def _selecting(atom: NoNode) -> Iterator[Path]:
+    """The leaves by which the nodes of an atom are selected."""
+    for length, step in enumerate(atom.node, 1):
+        for test in split_selection(step)[1]:
+            yield (*plain(atom.node[:length]), *test.path)

@@ -28,7 +28,7 @@ from heptox.pattern import (
     holds,
     map_template,
 )
-from heptox.schema import TEXT
+from heptox.schema import TEXT, plain
 from heptox.translate.copies import refuse_absence
 from heptox.translate.knowledge import is_always_made
 
@@ -138,7 +138,7 @@ def _supplied_tests(atom: NoNode, mapping: Mapping) -> NoNode:
             tests.append((path, wanted))
         elif wanted is None:
             tests += [(path[:-1], None)] if path[:-1] else []
-        elif (wanted != Text("") and isinstance(wanted, Text)) or is_always_made(mapping, atom.node, path):
+        elif (wanted != Text("") and isinstance(wanted, Text)) or is_always_made(mapping, plain(atom.node), path):
             tests.append((path, wanted))
         else:
             refuse_absence(mapping.target.written((*atom.node, *path)))

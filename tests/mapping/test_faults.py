@@ -225,7 +225,7 @@ target box Illness = Admission/(Pulmonary | Coronary)
         ("MassGeneral ->", "MassGenerol ->", "HX4001", "did you mean MassGeneral?"),
         ("MonGenHosp ->", "MassGeneral ->", "HX4001", "did you mean MonGenHosp?"),
         ("@PatRef -> $r,\n", "@PatRef => $r,\n", "HX4012", "a leaf takes ->"),
-        ("Desc -> $d, Date", "Desc -> f($d), Date", "HX4009", "is a leaf"),
+        ("Desc -> $d, Date", "Desc -> f_x($d), Date", "HX4009", "is a leaf"),
         ("Symptom -> f_Progress_Symptom($d, $w)[Desc -> $d, Date -> $w]", "Symptom -> $d", "HX4009", "no leaf"),
         ("f_Progress_Symptom($d, $w)[Desc -> $d, Date -> $w]",
          "f_Progress_Symptom($d, $w)[Desc -> $d, Date -> $w], Treatment -> f_Progress_Treatment($d)[Desc -> $d]",

@@ -262,6 +262,40 @@ def test_variables_that_a_hand_writes(folder: Path) -> None:
     assert rule.conditions == (NoNode("r", ("land",), ((("@code",), Term("i", ("title",))),)),)
 
 
+SELECTED: Final = """
+along:
+
+bib -> f_bib($store)[
+  book[@key = "x"] -> f_book_x(each $item)[@isbn -> $item_isbn, @key -> "x",
+    title -> concat($item_title, ", ", $item_year),
+    info -> f_book_x_info()[year -> if ($item_year = "1") then "one" else lookup("years.csv", $item_year),
+      city -> string-join($item/note[@lang = "de" and not(kind)]/mark, "; ")],
+    alias -> f_book_x_alias(each $other)[. -> string-join($other/mark, "")]]]
+<-
+store -> $store[
+  item[@by != "me" and title] -> $item[@no -> $item_no, @isbn -> $item_isbn, @by -> $item_by,
+    title -> $item_title, year -> $item_year, note[@lang = "en"] ->? $note, note[@lang = "fr"] -> $other],
+  house[@id = ("1", "2")] -> $house[@id -> $house_id]],
+concat($item_title, "a") = upper-case($item_no),
+(xs:decimal($item_year) + "1") != "3",
+present substring($item_isbn, "1"),
+absent $item/(note[@lang = ("en", "it")])[kind = concat($item_title, "x")],
+absent /house[@in = "1"]/(branch[@city != "1"]),
+absent $item/note[upper-case(@lang) = "EN"][kind],
+$item_by =? $house_id.
+"""
+
+
+def test_selections_and_functions(folder: Path) -> None:
+    (folder / "years.csv").write_text("2,two\n", encoding="utf-8")
+    mapping = read(folder, SELECTED)
+    assert print_rules(mapping, folder) == DECLARED + SELECTED
+    (rule,) = mapping.rules
+    assert [part.variables for part in rule.optional] == [("note",), ("house",)]
+    several = SELECTED.replace('@lang = "fr"', '@lang = ("fr", "it")')
+    assert len(read(folder, several).rules) == 2  # a rule for each value of what must be there
+
+
 BODY: Final = "store -> $s[item -> $i[@no -> $no, @isbn -> $x, @by -> $by, title -> $t, alias ->? $a]"
 HEAD: Final = "bib -> f_bib($s)[book -> f_book($t)[title -> $t]] <- "
 HOUSES: Final = ", house -> $h[@id -> $id, @in -> $in, name -> $n, branch -> $b[@city -> $c]]"
@@ -318,6 +352,26 @@ HOUSES: Final = ", house -> $h[@id -> $id, @in -> $in, name -> $n, branch -> $b[
         (HEAD + BODY + '], absent $i/note[. = "x"]', "HX4009", "item/note is no leaf", ""),
         (HEAD + BODY + "], absent /house[@id = $i]", "HX4009", "$i stands for the inner node", ""),
         (HEAD + BODY + "], absent /house[@no]", "HX4001", "the source schema has no house/@no", ""),
+        (HEAD + BODY + "], absent $i/note[not(@lang)]", "HX3001", "a test says that a leaf is there", "in parentheses"),
+        (HEAD + BODY + '], absent $i/(note[@lang = "x"]', "HX3001", "unexpected '.'", "expected ')'"),
+        (HEAD + BODY + '], $t < "x"', "HX3001", "< cannot stand between these two", ""),
+        (HEAD + BODY + '], present ("x")', "HX4009", "is always there", ""),
+        # selections and functions
+        (HEAD + 'store -> $s[item[title = "x" and nothing] -> $i[title -> $t]]', "HX4001", "no item/nothing", ""),
+        (HEAD + "store -> $s[item[@no = $t] -> $i[title -> $t]]", "HX3001", "compares a leaf with a string", ""),
+        (HEAD + 'store -> $s[item -> $i[title[. = "x"] -> $t]]', "HX4038", "title stands once", 'item[title = "x"]'),
+        ('bib -> f_bib($s)[book[@key = "x"] -> f_book_x($t)[title -> $t]] <- ' + BODY + "]",
+         "HX4038", "is not made without @key", 'write @key -> "x"'),
+        ('bib -> f_bib($s)[book -> f_book($t)[title -> $t, @key -> "x", @id -> uppercase($t)]] <- ' + BODY + "]",
+         "HX4071", "uppercase is no function", "did you mean upper-case?"),
+        ('bib -> f_bib($s)[book -> f_book($t, "x")[title -> $t, @key -> "x"]] <- ' + BODY + "]",
+         "HX4033", 'f_book($t, "x") is not the identity', "f_book($t)"),
+        (HEAD.replace("title -> $t", "title -> concat($t, $z)") + BODY + "]", "HX4030", "$z is not bound", ""),
+        (HEAD.replace("title -> $t", "title -> concat($t, $a)") + BODY + "]", "HX4039", "several nodes: $i, $a", ""),
+        (HEAD.replace("title -> $t", "title -> upper-case($i/title)") + BODY + "]", "HX4039", "only string-join", ""),
+        (HEAD.replace("title -> $t", 'title -> lookup("no.csv", $t)') + BODY + "]", "HX4042", "cannot be used", ""),
+        (HEAD.replace("title -> $t", 'title -> string-join($i/none, "")') + BODY + "]", "HX4001", "no item/none", ""),
+        (HEAD.replace("title -> $t", "title -> string-join($i/note)") + BODY + "]", "HX4009", "note is no leaf", ""),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_told(folder: Path, rule: str, code: str, message: str, hint: str) -> None:

@@ -725,6 +725,7 @@ class QueryMaker:
             self.with_literal,
             self.with_number,
             *([self.by_function] if FUNCTIONS else []),
+            self.by_value,
             lambda variable: self.between(variable, bound),
             lambda variable: self.between(variable, bound),
             self.empty,
@@ -760,6 +761,26 @@ class QueryMaker:
         options = self.single(variable) + ([tag_value_form(variable.name)] * 2 if self.tree.box(variable.node) else [])
         value = self.random.choice(("1", "2", " ", "x", "a ", "v", "10"))
         return f"{self.random.choice(tuple(FUNCTIONS))}({self.random.choice(options)}, '{value}')" if options else None
+
+    def by_value(self, variable: _Bound) -> str | None:
+        """A condition on what is computed of one value, or two of one node."""
+        options = [option for option in self.single(variable) if "*" not in option and "|" not in option]
+        if not options:
+            return None
+        value, computed = self.random.choice(("1", "2", "x", "X", "y", "x-1")), self.computed(options)
+        test = self.random.choice(("contains", "ends-with"))
+        return self.random.choice((
+            f"{computed} {self.operator()} '{value}'", f"{test}({computed}, '{value}')",
+            f"not({test}({self.random.choice(options)}, '{value}'))",
+        ))  # fmt: skip
+
+    def computed(self, options: Sequence[str]) -> str:
+        """A function of one of some paths, or of two of one node."""
+        one = self.random.choice(options)
+        other = self.random.choice([path for path in options if path.split("/")[0] == one.split("/")[0]])
+        return self.random.choice((
+            f"upper-case({one})", f"concat({one}, '-', {other})", f"substring({one}, 1, 1)", f"normalize-space({one})",
+        ))  # fmt: skip
 
     def with_number(self, variable: _Bound) -> str | None:
         left = self.operand(variable, numeric=True)
@@ -859,6 +880,9 @@ class QueryMaker:
             return f"text {{data({path})}}"
         if kind < 0.5:
             return f"attribute a {{data({path})}}"
+        plain = [option for option in options if "*" not in option and "|" not in option]
+        if plain and self.chance(0.06):
+            return f"<r><i>{{{self.computed(plain)}}}</i></r>"
         slots = "".join(self.slot(self.random.choice(options)) for _ in range(self.random.choice((1, 2, 2, 3))))
         attribute = f' a="{{data({self.random.choice(options)})}}"' if self.chance(0.2) else ""
         attributes = [option for option in options if option.rpartition("/")[2].startswith("@")]

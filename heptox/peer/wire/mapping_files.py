@@ -1,4 +1,4 @@
-"""A mapping with the schemas that it names, as files that travel together and are kept together."""
+"""A mapping with the schemas and tables of codes that it names, as files that travel together and are kept together."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ from heptox.xml import file_name, read_bytes, read_text, unreadable
 _SCHEMA_LINE: Final = re.compile(
     r'^(?P<before>[^\S\n]*(?P<side>source|target)\s*")(?P<file>[^"\n]+)(?=")', re.MULTILINE
 )
+# In them, a table of codes is named where a value is looked up in it; what stands in strings and comments names none.
+_TABLE: Final = re.compile(
+    r'"(?:[^"]|"")*"|Q\{[^{}\n]*\}|#[^\n]*'
+    r'|(?P<before>(?<![\w.:-])lookup\s*\(\s*")(?P<file>(?:[^"\n]|"")+)"'
+)
 _FILE_NAME: Final = re.compile(r"\w[\w.-]{0,63}")
 FILE_NAME_BYTES: Final = 255
 """Bytes in the name of a file, by most file systems: letters may be of several."""
@@ -26,6 +31,10 @@ MOST_DECLARATIONS: Final = 10_000
 """Declarations in a schema that comes from others, and lines in its mapping, at most."""
 LONGEST_NAME: Final = 200
 """Bytes of a name in such files at most."""
+MOST_LOOKED_UP: Final = 20_000_000
+"""Bytes of tables in all functions of a mapping that comes from others at most: each has those of its table."""
+TABLE_SUFFIX: Final = ".csv"
+"""What the names of tables of codes end with; the other files hold names."""
 _WORDS: Final = re.compile(rb"[\w.:\x80-\xff]+")
 
 
@@ -52,17 +61,24 @@ class MappingFiles:
     def check_bounds(self) -> None:
         """Raise :class:`PeerError` (HX7103) where there is more of the mapping or its schemas than others may send, as
         far as that is seen without reading them."""
+        largest = max((len(content) for file, content in self.files.items() if file.endswith(TABLE_SUFFIX)), default=0)
+        if largest * self.files[self.mapping].count(b"lookup") > MOST_LOOKED_UP:
+            message = f"more than {MOST_LOOKED_UP:,} bytes of tables in all functions"
+            raise PeerError(Fault("HX7103", message, file=self.mapping))
         for file, content in self.files.items():
             if max(content.count(b"<!"), content.count(b"\n") * (file == self.mapping)) > MOST_DECLARATIONS:
                 raise PeerError(Fault("HX7103", f"more than {MOST_DECLARATIONS} declarations", file=file))
+            if file.endswith(TABLE_SUFFIX):
+                continue  # its values are no names
             if any(len(word[0]) > LONGEST_NAME for word in _WORDS.finditer(content)):
                 raise PeerError(Fault("HX7103", f"a name of more than {LONGEST_NAME} bytes", file=file))
 
     @classmethod
     def pack(cls, mapping: Path) -> MappingFiles:
-        """Check a mapping file, and pack it with the schemas that it names.
+        """Check a mapping file, and pack it with the schemas and tables of codes that it names.
 
-        Raises what :func:`heptox.mapping.load_mapping` raises, with positions in the file.
+        Raises what :func:`heptox.mapping.load_mapping` raises, with positions in the file, and :class:`PeerError`
+        (HX7103) for more tables than travel together.
         """
         loaded = load_mapping(mapping)
         files: dict[str, bytes] = {}
@@ -74,9 +90,23 @@ class MappingFiles:
             files[file] = content
             return found["before"] + file
 
+        def with_table(found: re.Match[str]) -> str:
+            if found["file"] is None:
+                return found[0]
+            name = found["file"].replace('""', '"')
+            table = tables.setdefault(name, f"codes{len(tables) + 1}{TABLE_SUFFIX}")
+            return f'{found["before"]}{table}"'
+
+        tables: dict[str, str] = {}
         kept = f"mapping{mapping.suffix}"
-        files[kept] = _SCHEMA_LINE.sub(packed, read_text(mapping)).encode()
-        return cls(files, kept)
+        schemas = _SCHEMA_LINE.sub(packed, read_text(mapping))
+        text = _TABLE.sub(with_table, schemas).encode()
+        if len(files) + len(tables) >= MOST_FILES:
+            hint = "join tables: the codes of one may stand in another"
+            message = f"{len(tables)} tables of codes; {MOST_FILES} files travel together at most"
+            raise PeerError(Fault("HX7103", message, hint=hint))
+        files |= {table: read_text(mapping.parent / name).encode() for name, table in tables.items()}
+        return cls({**files, kept: text}, kept)
 
     @classmethod
     def read(cls, mapping: Path) -> MappingFiles:
