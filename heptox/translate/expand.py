@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from heptox.errors import Fault
@@ -41,6 +42,7 @@ def expand(draft: Draft) -> Draft:
     return draft.become(normal(), (*unmatched, *_passed(tree, tree.passed)))
 
 
+@lru_cache(maxsize=64)
 def _made(mapping: Mapping) -> DrawnPaths:
     """Where documents that the rules make can have anything."""
     heads = (head for rule in mapping.rules for head in rule.head)
