@@ -9,7 +9,7 @@ from typing import Final
 from heptox.mapping.model import Argument, HeadNode, Rule, Surrogate
 from heptox.mapping.paths import Leaf, is_sure, schema_order
 from heptox.pattern import NODE, TAG, Comparison, Presence, Term, atom_terms, is_constant
-from heptox.schema import Path, SchemaTree, plain, split_selection
+from heptox.schema import Path, SchemaTree, plain, split_selection, split_selection
 from heptox.xml import split_name
 
 DIGITS: Final = 32
@@ -76,7 +76,9 @@ def identity_arguments(chain: Sequence[HeadNode]) -> Iterator[Argument]:
             yield Argument(head.node, (NODE,), Term(head.each, (NODE,)))
         is_plain = head.each is None and head.key is None
         yield from (
-            Argument(head.node, leaf, term) for leaf, term in head.leaves if is_plain or leaf in ((TAG,), head.key)
+            Argument(head.node, leaf, term)
+            for leaf, term in head.leaves
+            if (is_plain or leaf in ((TAG,), head.key)) and not is_constant(term.path)
         )
         for leaf, surrogate in head.surrogates if is_plain else ():
             yield from referring((*head.node, *leaf), surrogate.arguments)
@@ -90,7 +92,7 @@ def referring(leaf: Path, arguments: Collection[Argument]) -> Iterator[Argument]
 
 def surrogate_name(surrogate: Surrogate) -> str:
     """How the values of surrogates begin: an XML name."""
-    return f"{split_name(surrogate.node[-1].strip('[]'))[1]}."
+    return f"{split_name(split_selection(surrogate.node[-1])[0].strip('[]'))[1]}."
 
 
 def headed_arguments(surrogate: Surrogate) -> Iterator[tuple[Argument, str]]:

@@ -19,7 +19,7 @@ from heptox.mapping.model import Argument, Condition, HeadNode, OptionalPart, Ru
 from heptox.mapping.naming import variable_names
 from heptox.mapping.nil_values import NIL_HINT, NilFault, without_nil
 from heptox.mapping.optional import ordered_parts
-from heptox.mapping.paths import Leaf, component, is_sure, leaf_text, path_text, schema_order
+from heptox.mapping.paths import Leaf, component, is_at_or_below, is_sure, leaf_text, path_text, schema_order
 from heptox.mapping.referred_nodes import ReferredNodes, Referring
 from heptox.mapping.rule_bodies import Anchors, RuleBody, rule_bodies
 from heptox.mapping.rule_input import RuleInput
@@ -77,9 +77,10 @@ def infer_rules(
 
 
 def _constants(stop: Path, leaves: Sequence[tuple[Path, Term]], root: str) -> Iterator[tuple[Path, Term]]:
-    """The leaves that make a node one of a selection, which are not drawn."""
+    """The leaves that make a node one of a selection, which are not drawn, nor in what is copied whole."""
     for test in split_selection(stop[-1])[1] if stop else ():
-        if test.test == "=" and len(test.values) == 1 and test.path not in dict(leaves):
+        is_drawn = any(is_at_or_below(test.path, path) for path, _ in leaves)
+        if test.test == "=" and len(test.values) == 1 and not is_drawn:
             yield test.path, Term(root, (constant_step(test.values[0]),))
 
 

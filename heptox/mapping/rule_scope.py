@@ -81,8 +81,8 @@ class RuleScope:
             message = f"{path_text(side.tree, plain(path))} stands once: its conditions select the node above it"
             self.report("HX4038", message, label, f"write them there: {path_text(side.tree, path[:-1])}")
             return None
-        elif label.name.startswith("[") and path == plain(below):
-            return below
+        elif path == plain(below) and any(step.startswith("[") for step in below):
+            return below  # a box stands for what is above it, selections too
         elif path != below and label.name != TEXT:
             self.report("HX4001", f"{label} does not stand below {path_text(side.tree, parent)}", label,
                        f"it stands below {path_text(side.tree, path[:-1])}")  # fmt: skip
