@@ -9,7 +9,7 @@ from typing import Final
 from heptox.mapping.model import Argument, HeadNode, Rule, Surrogate
 from heptox.mapping.paths import Leaf, is_sure, schema_order
 from heptox.pattern import NODE, TAG, Comparison, Presence, Term, atom_terms, is_constant
-from heptox.schema import Path, SchemaTree, plain, split_selection, split_selection
+from heptox.schema import Path, SchemaTree, plain, split_selection
 from heptox.xml import split_name
 
 DIGITS: Final = 32
