@@ -351,12 +351,15 @@ class FunctionLowering:
             return None
         name, below = found
         named = [step for step in below if step != TEXT]
-        offset = len(named) - len(path.steps)
-        if offset < 0 or any(step.axis not in ("child", "attribute") for step in path.steps):
-            refuse("HX3046", "a predicate in this path of a function is not translated exactly yet", path.position)
-        above = branch.node(name)
-        steps = list(below)
-        for place, step in enumerate(path.steps, offset):
+        above, steps = branch.node(name), list(below)
+        is_known = True
+        for number, step in enumerate(reversed(path.steps), start=1):
+            place = len(named) - number
+            if step.predicates and (place < 0 or not is_known):
+                refuse("HX3046", "a predicate in this path of a function is not translated exactly yet", path.position)
+            is_known = is_known and step.axis in ("child", "attribute")  # how deep it is
+            if not step.predicates:
+                continue
             node = (*above, *below[: place + 1])
             tests = [test for predicate in step.predicates for test in self._tests(predicate, node)]
             steps[place] = selection_step(below[place], tuple(tests))

@@ -27,6 +27,7 @@ from heptox.mapping.model import HeadNode as HeadNode, Mapping as Mapping, Optio
 from heptox.mapping.paths import owning_stop as owning_stop, path_text as path_text
 from heptox.mapping.printing import print_rule as print_rule, print_rules as print_rules
 from heptox.mapping.selected_nodes import (
+    selects_or_computes as selects_or_computes,
     spoken_leaves as spoken_leaves,
     spoken_paths as spoken_paths,
     test_atoms as test_atoms,

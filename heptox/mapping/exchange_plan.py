@@ -11,6 +11,7 @@ from heptox.mapping.exchange import applied
 from heptox.mapping.identity import headed_arguments
 from heptox.mapping.image_names import image_prefixes
 from heptox.mapping.model import HeadNode, Mapping, Rule, Surrogate
+from heptox.mapping.selected_nodes import selects_or_computes
 from heptox.mapping.templates import Columns, Shape, Slot, shapes, tokens
 from heptox.mapping.written_mapping import Names, WrittenMapping, WrittenTree
 from heptox.pattern import Absence, Presence, Term, atom_terms
@@ -40,6 +41,8 @@ class ExchangePlan:
 
     def __init__(self, mapping: Mapping, store: Store, doc: int, length: int) -> None:
         source, self.tree, given = mapping.source, mapping.target, mapping.rules
+        if any(map(selects_or_computes, given)):
+            raise NotCompiledError("a rule selects nodes, or computes values")
         self.prefixes = image_prefixes(mapping.target)
         self.written: WrittenMapping | None = None
         if self.prefixes or store.catalogue.names:

@@ -21,6 +21,7 @@ from heptox.pattern import (
     Term,
     Text,
     Variable,
+    is_computed,
     leaf_paths,
     parts,
     value_expression,
@@ -45,6 +46,13 @@ def with_plain_nodes(rule: Rule) -> Rule:
             for part in rule.optional
         ),
     )
+
+
+def selects_or_computes(rule: Rule) -> bool:
+    """Whether a rule selects nodes by conditions, or supplies values that are no leaves of documents."""
+    nodes = [*(one.node for one in rule.variables), *(head.node for head in rule.head)]
+    nodes += [one.node for one in rule.conditions if isinstance(one, NoNode)]
+    return any(map(_is_virtual, nodes)) or any(is_computed(term.path) for term in rule.terms())
 
 
 def _is_virtual(path: Path) -> bool:

@@ -93,6 +93,7 @@ from heptox.pattern.value_expression import (
     ValueExpression as ValueExpression,
     computed_step as computed_step,
     constant_step as constant_step,
+    is_computed as is_computed,
     is_constant as is_constant,
     leaf_paths as leaf_paths,
     parts as parts,

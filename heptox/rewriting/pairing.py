@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from heptox.mapping import HeadNode, Mapping, Rule
+from heptox.mapping import HeadNode, Mapping, Rule, selects_or_computes
 from heptox.pattern import NODE, TAG, printed_test
 from heptox.rewriting.inference import TargetNode
 from heptox.rewriting.operators import lowest_above
@@ -69,6 +69,9 @@ class _Pairing:
         for rule in self.mapping.rules:
             if rule.conditions or rule.optional:
                 self.reasons.append("a rule has conditions: a reference, a box, a constant, or arrows that compete")
+            if selects_or_computes(rule):
+                self.reasons.append("a rule selects nodes, or computes values")
+                continue
             for node in rule.head:
                 self._identity(rule, node)
                 if node.leaves and supplied.setdefault(node.node, _paths(node.leaves)) != _paths(node.leaves):
