@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -11,7 +11,7 @@ from heptox.mapping.computed_leaves import computed_leaf, returned_leaves
 from heptox.mapping.content import content_difference
 from heptox.mapping.declarations import DeclaredSide, Members, resolve, resolve_member
 from heptox.mapping.findings import Findings
-from heptox.mapping.paths import Leaf, leaf_at, leaf_text, path_text
+from heptox.mapping.paths import Leaf, is_at_or_below, leaf_at, leaf_text, path_text
 from heptox.pattern import (
     TAG,
     Inverse,
@@ -161,7 +161,20 @@ def lines_ends(found: Iterable[Correspondence], lines: Iterable[Entity]) -> tupl
 def is_selected_by(leaf: Leaf) -> bool:
     """Whether a leaf is one by which its virtual node is selected: it has one value."""
     tests = split_selection(leaf.stop[-1])[1] if leaf.stop else ()
-    return any(test.test == "=" and test.path == leaf.path for test in tests)
+    return any(test.test == "=" and len(test.values) == 1 and test.path == leaf.path for test in tests)
+
+
+def selecting_leaves(path: Path) -> Iterator[Path]:
+    """The leaves that get a string where the nodes on a path are made: those of their selections."""
+    for length, step in enumerate(path, 1):
+        for test in split_selection(step)[1]:
+            if test.test == "=":
+                yield (*plain(path[:length]), *test.path)
+
+
+def is_inside(leaf: Path, wholes: Iterable[Path]) -> bool:
+    """Whether a leaf is one of some nodes, virtual ones or not, or lies in one."""
+    return any(is_at_or_below(leaf, plain(whole)) for whole in wholes)
 
 
 def check_boxes(
@@ -287,7 +300,11 @@ def _check_overlaps(found: Iterable[Correspondence], tree: SchemaTree, findings:
     for correspondence in targets:
         path = correspondence.target.absolute
         above = next((path[:length] for length in range(1, len(path)) if path[:length] in copies), None)
-        if above is not None:
+        inside = next((leaf for leaf in selecting_leaves(path) if is_inside(leaf, copies)), None)
+        if inside is not None and (correspondence.arrow is None or correspondence.arrow.reading != "against"):
+            message = f"{path_text(tree, inside)} selects, and lies in what another arrow fills whole"
+            findings.add("HX4022", message, correspondence.arrow, "keep either the copy or the condition")
+        elif above is not None:
             target = leaf_text(tree, correspondence.target)
             message = f"{target} lies in {path_text(tree, above)}, which another arrow fills whole"
             findings.add("HX4022", message, correspondence.arrow, "keep either the copy or the arrows below it")

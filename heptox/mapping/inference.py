@@ -23,7 +23,7 @@ from heptox.mapping.paths import Leaf, component, is_at_or_below, is_sure, leaf_
 from heptox.mapping.referred_nodes import ReferredNodes, Referring
 from heptox.mapping.rule_bodies import Anchors, RuleBody, rule_bodies
 from heptox.mapping.rule_input import RuleInput
-from heptox.mapping.selected_nodes import by_values
+from heptox.mapping.selected_nodes import MOST_BY_VALUES, TooManyRulesError, by_values
 from heptox.mapping.surrogates import ArrowSet
 from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable, constant_step
 from heptox.schema import Path, SchemaTree, plain, split_selection
@@ -59,7 +59,13 @@ def infer_rules(
         chain = target.tree.stops(stop)
         candidates = [c for c in ordered if c.target.stop in chain]
         lines = [entity for entity in entities if entity.target in chain]
-        made = (one for rule in inference.rules(chain, candidates, lines) for one in by_values(rule))
+        try:
+            made = [one for rule in inference.rules(chain, candidates, lines) for one in by_values(rule)]
+        except TooManyRulesError:
+            message = f"the conditions of what makes {path_text(target.tree, stop)} have too many values together"
+            arrow = next((c.arrow for c in candidates if c.arrow), None)
+            findings.add("HX4021", message, arrow, f"at most {MOST_BY_VALUES} rules are made of them")
+            continue
         rules.update(dict.fromkeys(made))
     if not findings:
         inference.report_unused(found)

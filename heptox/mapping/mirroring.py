@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from heptox.mapping.constants import ConstantLeaf, with_constants
-from heptox.mapping.correspondences import Correspondence, Entity, is_selected_by, lines_ends
+from heptox.mapping.correspondences import (
+    Correspondence,
+    Entity,
+    is_inside,
+    is_selected_by,
+    lines_ends,
+    selecting_leaves,
+)
 from heptox.mapping.declarations import DeclaredSide, with_virtual_nodes
 from heptox.mapping.findings import Findings
 from heptox.mapping.inference import infer_rules
@@ -89,6 +96,9 @@ def _mirrored(
         )
         if above is not None:
             message = f"{leaf_text(trees[0], source)} lies in {path_text(trees[0], above)}, which comes back whole"
+            remarks.add("HX4026", message, correspondence.arrow, "write oneway behind the arrow")
+        elif any(is_inside(leaf, wholes) for leaf in selecting_leaves(source.absolute)):
+            message = f"{leaf_text(trees[0], source)} is selected by what lies in what comes back whole"
             remarks.add("HX4026", message, correspondence.arrow, "write oneway behind the arrow")
         elif is_selected_by(source):
             message = f"{leaf_text(trees[0], source)} has the value that its selection compares it with"

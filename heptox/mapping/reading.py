@@ -19,7 +19,7 @@ from heptox.mapping.paths import path_text, schema_order
 from heptox.mapping.rule_conditions import ConditionReader
 from heptox.mapping.rule_heads import HeadReader
 from heptox.mapping.rule_scope import RuleScope
-from heptox.mapping.selected_nodes import by_values
+from heptox.mapping.selected_nodes import MOST_BY_VALUES, TooManyRulesError, by_values
 from heptox.pattern import NODE, TAG, Term, Variable
 from heptox.schema import Path, SchemaTree
 
@@ -48,7 +48,15 @@ def read_rules(
             message = f"{path_text(source.tree, path)} is not taken: {fault.reason}"
             findings.add("HX4037", message, single[rule], NIL_HINT)
 
-    single = {one: text for rule, text in rules.items() for one in by_values(rule)}
+    single: dict[Rule, RuleText] = {}
+    for rule, text in rules.items():
+        try:
+            single |= dict.fromkeys(by_values(rule), text)
+        except TooManyRulesError:
+            message = (
+                f"the conditions of the rule have too many values: at most {MOST_BY_VALUES} rules are made of them"
+            )
+            findings.add("HX4021", message, text, "write several rules")
     return tuple(without_nil(single, source.tree, report))
 
 

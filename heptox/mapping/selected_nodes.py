@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
+from math import prod
 from typing import Final
 
 from heptox.mapping.model import Condition, Rule
@@ -124,8 +125,22 @@ def _selecting(node: Path, path: Path) -> Iterator[tuple[Path, str]]:
 _MOST_CODES: Final = 20
 
 
+MOST_BY_VALUES: Final = 1_000
+"""Rules at most that one with several values in its selections stands for."""
+
+
+class TooManyRulesError(Exception):
+    """A rule stands for more than :data:`MOST_BY_VALUES` others."""
+
+
 def by_values(rule: Rule) -> Iterator[Rule]:
-    """The rules that say together what one does, each with one value where a selection has several."""
+    """The rules that say together what one does, each with one value where a selection has several.
+
+    Raises :class:`TooManyRulesError`.
+    """
+    values = (len(test.values) for one in rule.required if one.node for test in split_selection(one.node[-1])[1])
+    if prod(max(1, count) for count in values) > MOST_BY_VALUES:
+        raise TooManyRulesError
     choices = {one.node: steps for one in rule.required if one.node and (steps := _single(one.node[-1]))}
     for chosen in product(*choices.values()):
         said = dict(zip(choices, chosen, strict=True))

@@ -19,8 +19,8 @@ def selecting(added: Sequence[Variable], atoms: Iterable[Atom]) -> tuple[Path, l
         tests = {atom: test for atom in left if (test := _selection(atom, variable.name))}
         if variable is last:
             tests = {atom: test for atom, test in tests.items() if test.test in ("!=", "not")}
-        if tests:
-            place = len(variable.node) - 1
+        place = len(variable.node) - 1
+        if tests and not node[place].startswith("["):  # a box is selected by its tag only
             step = selection_step(node[place], tuple(tests.values()))
             node = (*node[:place], step, *node[place + 1 :])
             left = [atom for atom in left if atom not in tests]
