@@ -121,8 +121,7 @@ class _Maker:
             return syntax.NumberLiteral(self.pick(self.vocabulary.numbers))
         if scope.depth > 0 and not self.count(0, 4):
             inner = scope.deeper()
-            otherwise = self.path(inner) if self.chance() else None
-            return syntax.Conditional(self.condition(inner), self.element(inner), otherwise)
+            return syntax.Conditional(self.condition(inner), self.element(inner), None)
         if scope.single and self.chance():
             return self.functions(scope).value()
         return self.operand(scope)

@@ -16,9 +16,9 @@ from typing import Final
 
 from heptox.errors import HeptoxError
 from heptox.grammar.tag_value import tag_value_form
-from heptox.mapping import Mapping, parse_mapping_arrows
+from heptox.mapping import Mapping, parse_mapping_arrows, spoken_leaves, with_plain_nodes
 from heptox.pattern import FUNCTIONS
-from heptox.schema import TEXT, AttributeType, Box, Path, SchemaTree, parse_dtd
+from heptox.schema import TEXT, AttributeType, Box, Path, SchemaTree, parse_dtd, plain
 from heptox.translate import Direction
 from heptox.xml import XmlElement, parse_document
 from tests.support.definition import making
@@ -558,7 +558,7 @@ class QueryMaker:
         """Queries of the peer that is answered by side ``to``, about images of its documents."""
         made = making(problem.mapping, to)
         heads = [head for rule in made.rules for head in rule.head]
-        carried = frozenset((*head.node, *leaf) for head in heads for leaf in head.paths)
+        carried = frozenset((*plain(head.node), *leaf) for head in heads for leaf in head.paths)
         numeric = _surely(made.target, _numeric(made))
         return cls(random, made.target, numeric, carried, frozenset(filter(_is_copied, carried)))
 
@@ -568,7 +568,7 @@ class QueryMaker:
         tree = problem.mapping.source
         numeric = _surely(tree, frozenset(path for path in tree.walk() if _leaf_name(path) in NUMERIC))
         rules = problem.mapping.rules
-        carried = {(*rule.node(term.variable), *term.path) for rule in rules for term in rule.terms()}
+        carried = {path for rule in map(with_plain_nodes, rules) for path in spoken_leaves(rule)}
         return cls(random, tree, numeric, frozenset(carried), frozenset(filter(_is_copied, carried)))
 
     def query(self) -> str:
