@@ -5,6 +5,7 @@ What a subscription matches of the exchanged document is said by elementpath and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator
 from random import Random
 from typing import Final
@@ -29,6 +30,7 @@ _WHOLE: Final = ("z", "h")
 _BRANCHING: Final = 0.5
 _POOLS: Final = (POOL, ("1",), ("1", "2"))
 _PROBLEMS: Final = (nested_problem, nested_problem, reshaped_problem, random_problem)
+_DIGEST: Final = re.compile(r"\.[0-9a-f]{32}\Z")
 
 
 def check_ways(random: Random, number: int, subscriptions: int, documents: int, outcome: Outcome) -> None:
@@ -104,7 +106,7 @@ def _check_matches(
 
 
 def _invented(given: Problem, images: tuple[Document, ...]) -> Iterator[str]:
-    """What exchange calls nodes that leaves stand for."""
+    """What exchange calls nodes that leaves stand for, by numbers or, where leaves identify them, by digests."""
     stems = {
         ".".join(rule.node(term.variable))
         for rule in given.mapping.rules
@@ -114,7 +116,7 @@ def _invented(given: Problem, images: tuple[Document, ...]) -> Iterator[str]:
     for image in images:
         for element in image.root.iter():
             values = (element.text or "", *map(str, element.attrib.values()))
-            yield from (value for value in values if value.rpartition(".")[0] in stems)
+            yield from (value for value in values if value.rpartition(".")[0] in stems or _DIGEST.search(value))
 
 
 def _spaced(random: Random, document: Document, schema: SchemaGraph) -> Document:
