@@ -41,9 +41,9 @@ from heptox.pattern import (
     template_terms,
     value_expression,
 )
-from heptox.schema import Path, SchemaTree
+from heptox.schema import TEXT, Path, SchemaTree
 from heptox.translate.copies import Copy, element_name, refuse_names
-from heptox.translate.knowledge import is_filled, supplied
+from heptox.translate.knowledge import is_filled, source_constraints, supplied
 from heptox.translate.model import INVENTED, Loss
 from heptox.translate.surrogates import named, refuse_comparison
 
@@ -101,6 +101,10 @@ class Image:
             if isinstance(leaf, StringJoin):
                 self._refuse_function(term, "gathers values of nodes that rules make")
             origin = self.term(Term(term.variable, leaf.path))
+            if leaf.path[-1:] == (TEXT,) and not self._is_sure(term.variable, origin):
+                self._refuse_function(
+                    term, "speaks of a text that is empty where its element is there for other leaves"
+                )
             if origin is None:
                 return NO_VALUE
             if origin.path == (NODE,):
@@ -119,6 +123,12 @@ class Image:
             return None if value is None else Term(self.member.roots[term.variable], (constant_step(value),))
         variable = next(iter(variables), self.member.roots[term.variable])
         return Term(variable, found.path if isinstance(found, Leaf) else (computed_step(found),))
+
+    def _is_sure(self, name: str, origin: Term | None) -> bool:
+        """Whether what a leaf of a variable takes is always there."""
+        if origin is None:
+            return False
+        return source_constraints(self.mapping).required(self._nodes(name)[origin.variable], origin.path)
 
     def _refuse_function(self, term: Term, reason: str) -> NoReturn:
         shown = self.mapping.target.written(term.path)
