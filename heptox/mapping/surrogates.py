@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from heptox.mapping.correspondences import Correspondence, Entity
+from heptox.mapping.correspondences import Correspondence, Entity, is_selected_by
 from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.model import Reference
 from heptox.mapping.paths import Leaf, is_sure, leaf_at, schema_order
@@ -47,10 +47,14 @@ def with_surrogates(
         for reference in target.references
         if _connects(reference, target)
     ]
-    references = [one for one in references if one[1] not in taken and one[1].stop != one[2].stop]
+    references = [
+        one for one in references if one[1] not in taken and one[1].stop != one[2].stop and not is_selected_by(one[1])
+    ]
     refers = {holder.stop for _, holder, _ in references}
     for path in _identifiers(target):
         leaf = leaf_at(target.tree, path)
+        if is_selected_by(leaf):
+            continue  # it has the value that its selection says
         values = [] if leaf in taken else _identity(leaf.stop, arrows, entities, (source, target), refers)
         for value in values:
             found.append(Correspondence(value, leaf))
