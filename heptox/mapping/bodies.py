@@ -5,15 +5,32 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from heptox.mapping.bindings import hung_from, joining_order, link_terms, optional_order
 from heptox.mapping.model import Condition, OptionalPart, Rule
 from heptox.mapping.written_mapping import WrittenTree
-from heptox.pattern import NODE, TAG, Absence, Comparison, NoNode, Presence, Term, Variable
-from heptox.schema import TEXT, Path, SchemaTree
+from heptox.pattern import (
+    NODE,
+    TAG,
+    Absence,
+    Comparison,
+    NoNode,
+    Presence,
+    SqlParts,
+    StringJoin,
+    Term,
+    Type,
+    ValueExpression,
+    Variable,
+    expression_in_sql,
+    is_computed,
+    result_type,
+    value_expression,
+)
+from heptox.schema import TEXT, Path, SchemaTree, SelectionTest, split_selection
 from heptox.store import Catalogue, Join, NodeSet, NotCompiledError, Part, RowJoins, statements as sql
-from heptox.xml import unescaped_name
+from heptox.xml import XSI_NIL, unescaped_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +271,8 @@ class _Joins:
         (stop,) = parent.stops
         box = self._tree.box(variable.node)
         *steps, last = variable.node[len(above) :]
-        for member in box.members if box else (last,):
+        name, tests = split_selection(last)
+        for member in box.members if box else (name,):
             path = (*parent.path, *steps, member)
             after, nodes = join, replace(parent, path=path)
             if self._rows.catalogue.has_rows(stop + path):
@@ -262,6 +280,8 @@ class _Joins:
                 after, alias = self._rows.joined(join, stops, parent.alias)
                 nodes = NodeSet(alias, stops)
             after = self._rows.present(after, nodes)
+            for test in tests:
+                after = self._selected(after, nodes, test)
             yield replace(after, bindings={**after.bindings, variable.name: nodes})
 
     def _cell(self, join: Join, part: Part, of: str | Term) -> tuple[Join, sql.Expression]:
@@ -273,6 +293,8 @@ class _Joins:
     def _value(self, join: Join, term: Term) -> tuple[Join, sql.Expression]:
         if term.path[-1:] == (TAG,):
             return join, sql.String(self._value_of(self._rows.name(_nodes(join, term.variable))))
+        if (expression := value_expression(term.path)) is not None:
+            return self._computed(join, term.variable, expression)
         return self._rows.column(join, _leaf(join, term), Part.NODE if term in self.copied else Part.TEXT)
 
     def _value_of(self, member: str) -> str:
@@ -281,7 +303,68 @@ class _Joins:
             return self._tree.values_of_members[member]
         return unescaped_name(member)
 
+    # -- what is computed --------------------------------------------------------------------------------------------
+
+    def _computed(self, join: Join, name: str, expression: ValueExpression) -> tuple[Join, sql.Expression]:
+        """The value of a function of the leaves of a variable's nodes, null where it has none."""
+
+        def leaf(path: Path) -> sql.Expression:
+            nonlocal join
+            join, value = self._leaf_value(join, _nodes(join, name), path)
+            return value
+
+        def joined(asked: StringJoin) -> sql.Expression:
+            return self._joined_strings(join, name, asked)
+
+        found: Any = expression_in_sql(expression, SqlParts(leaf, joined, sql.String, sql.Template))
+        if result_type(expression) is Type.BOOLEAN:
+            found = sql.Case(found, sql.String("true"), sql.String("false"))
+        return join, found
+
+    def _leaf_value(self, join: Join, nodes: NodeSet, path: Path) -> tuple[Join, sql.Expression]:
+        """The value of a leaf of nodes, null where it is not there."""
+        return self._rows.column(join, self._tested(nodes, path), Part.TEXT)
+
+    def _tested(self, nodes: NodeSet, path: Path) -> NodeSet:
+        """The nodes of a leaf that a selection tests, or a function takes: of those that are nil it would not."""
+        leaf = _leaf_of(nodes, path)
+        if not path or not path[-1].startswith("@"):
+            nil = self._rows.catalogue.names.attribute(XSI_NIL)
+            if any(attribute.name == nil for attribute in self._rows.element(leaf).attributes):
+                raise NotCompiledError("a rule selects by an element that may be nil, or computes with it")
+        return leaf
+
+    def _joined_strings(self, join: Join, name: str, asked: StringJoin) -> sql.Expression:
+        """The values at a path, which may repeat, below the nodes of a variable."""
+        node, path = self._rule.node(name), asked.path
+        while path and (path[-1].startswith("@") or path[-1] == TEXT):
+            path = path[:-1]
+        reached = NoNode(name, (*node, *path))
+        if any(step.startswith("[") for step in path):
+            raise NotCompiledError("the values of a box are joined")
+        ((found, last, stop),) = self._ways(join.inside(), reached)
+        below = (*node, *asked.path)[len(stop) :]
+        found, value = self._leaf_value(found, _nodes(found, last), below)
+        found, (order,) = self._rows.key(found, _leaf_of(_nodes(found, last), below))
+        if not found.sources:
+            return sql.Case(sql.All(found.where), value)
+        return sql.JoinedStrings(value, sql.String(asked.separator), order, found.sources, sql.All(found.where))
+
     # -- conditions --------------------------------------------------------------------------------------------------
+
+    def _selected(self, join: Join, nodes: NodeSet, test: SelectionTest) -> Join:
+        """The join where nodes meet a condition of a selection."""
+        if test.test in ("exists", "not"):
+            leaf = self._tested(nodes, test.path)
+            if test.test == "exists":
+                return self._rows.present(join, leaf)
+            return join.having(_fails(self._rows.present(join.inside(), leaf)))
+        join, value = self._leaf_value(join, nodes, test.path)
+        values = tuple(map(sql.String, test.values))
+        if len(values) == 1:
+            return join.having(sql.Compare("=" if test.test == "=" else "!=", value, *values))
+        listed = ", ".join(f"{{{place}}}" for place in range(1, 1 + len(values)))  # not by or, which nests too deeply
+        return join.having(sql.Template(f"{{0}} IN ({listed})", (value, *values)))
 
     def _having(self, join: Join, condition: Condition) -> Join:
         """The join where a condition holds."""
@@ -303,22 +386,29 @@ class _Joins:
 
     def _present(self, join: Join, term: Term) -> Join:
         """The join where a term has a value: a text has one where its element is, a tag always."""
+        if is_computed(term.path):
+            join, value = self._value(join, term)
+            return join.having(sql.NotNull(value))
         return join if term.path[-1:] == (TAG,) else self._rows.present(join, _leaf(join, term))
 
     def _reached(self, join: Join, condition: NoNode) -> Iterator[Join]:
         """Joins with the nodes that there may not be, for each choice of members of boxes on the way to them."""
+        for reached, name, _ in self._ways(join, condition):
+            for path, wanted in condition.tests:
+                here = Term(name, path)
+                test = Presence(here) if wanted is None else Comparison("=", here, wanted)
+                reached = self._having(reached, test)
+            yield reached
+
+    def _ways(self, join: Join, condition: NoNode) -> Iterator[tuple[Join, str, Path]]:
+        """Joins with the stop nodes on the way to a node, each with the variable of the last, and where it stands."""
         found, name, above = [join], condition.variable, self._rule.node(condition.variable)
         for stop in self._tree.stops(condition.node):
             if len(stop) > len(above):
                 below = Variable(f"/{'/'.join(stop)}", stop, name)
                 found = [after for each in found for after in self._below(each, below, above)]
                 name, above = below.name, stop
-        for reached in found:
-            for path, wanted in condition.tests:
-                here = Term(name, path)
-                test = Presence(here) if wanted is None else Comparison("=", here, wanted)
-                reached = self._having(reached, test)
-            yield reached
+        yield from ((reached, name, above) for reached in found)
 
 
 def _nodes(join: Join, name: str) -> NodeSet:
@@ -330,9 +420,12 @@ def _nodes(join: Join, name: str) -> NodeSet:
 
 def _leaf(join: Join, term: Term) -> NodeSet:
     """The nodes of a term; those of a text are the elements that hold it."""
-    nodes = _nodes(join, term.variable)
-    path = term.path[:-1] if term.path[-1:] == (TEXT,) else term.path
-    return replace(nodes, path=nodes.path + path)
+    return _leaf_of(_nodes(join, term.variable), term.path)
+
+
+def _leaf_of(nodes: NodeSet, leaf: Path) -> NodeSet:
+    """The nodes of a leaf below others; those of a text are the elements that hold it."""
+    return replace(nodes, path=nodes.path + (leaf[:-1] if leaf[-1:] == (TEXT,) else leaf))
 
 
 def _fails(join: Join) -> sql.Condition:

@@ -11,11 +11,10 @@ from heptox.mapping.exchange import applied
 from heptox.mapping.identity import headed_arguments
 from heptox.mapping.image_names import image_prefixes
 from heptox.mapping.model import HeadNode, Mapping, Rule, Surrogate
-from heptox.mapping.selected_nodes import selects_or_computes
 from heptox.mapping.templates import Columns, Shape, Slot, shapes, tokens
 from heptox.mapping.written_mapping import Names, WrittenMapping, WrittenTree
 from heptox.pattern import Absence, Presence, Term, atom_terms
-from heptox.schema import Path
+from heptox.schema import Path, is_selection, plain
 from heptox.store import NotCompiledError, Store
 from heptox.xml import declarations
 
@@ -41,8 +40,6 @@ class ExchangePlan:
 
     def __init__(self, mapping: Mapping, store: Store, doc: int, length: int) -> None:
         source, self.tree, given = mapping.source, mapping.target, mapping.rules
-        if any(map(selects_or_computes, given)):
-            raise NotCompiledError("a rule selects nodes, or computes values")
         self.prefixes = image_prefixes(mapping.target)
         self.written: WrittenMapping | None = None
         if self.prefixes or store.catalogue.names:
@@ -54,9 +51,7 @@ class ExchangePlan:
         rules = applied(given)
         self.shapes = shapes(rules)
         self.numbers = {node: number for number, node in enumerate(self.shapes)}
-        self.below = {
-            node: [each for each in self.shapes if each and self.parent(each) == node] for node in self.shapes
-        }
+        self.below = {node: self._below(node) for node in self.shapes}
         self.rules = [
             StoredRule(rule, rule_body(rule, source, store.catalogue, doc), f"bindings{rank}", rank)
             for rank, rule in enumerate(rules)
@@ -68,14 +63,21 @@ class ExchangePlan:
         for shape in self.shapes.values():
             if any(path in shape.leaves and path not in shape.copied for path in self._partly_copied(shape)):
                 raise NotCompiledError("a leaf takes copied subtrees and values")
+            if is_selection((shape.node or ("",))[-1]) and not self.tree.is_stop(plain(shape.node)):
+                raise NotCompiledError("nodes are selected of an element that stands once")
         _check_copies(rules)
         self.templates = {
             node: tokens(self.tree, self.shapes, Columns(shape, self.below[node]), declarations(self.prefixes.bound))
             for node, shape in self.shapes.items()
         }
 
+    def _below(self, node: Path) -> list[Path]:
+        """The next stop nodes below another one; of those of one element selected ones first, as an image has them."""
+        found = [each for each in self.shapes if each and self.parent(each) == node]
+        return sorted(found, key=lambda each: (not is_selection(each[-1]), self.first_path(each)))
+
     def first_path(self, path: Path) -> Path:
-        """A leaf of the target by its absolute path as the mapping has it."""
+        """A stop node or leaf of the target by its absolute path as the mapping has it."""
         return path if self.written is None else self.written.first_paths[path]
 
     def headed_terms(self, surrogate: Surrogate) -> Iterator[tuple[Term, str]]:
@@ -122,7 +124,7 @@ def _check_copies(rules: Sequence[Rule]) -> None:
     for rule in rules:
         whole = copied_terms(rule)
         for term in _values(rule):
-            (copied if term in whole else others).add(rule.path(term))
+            (copied if term in whole else others).add(plain(rule.path(term)))
     if not copied.isdisjoint(others):
         raise NotCompiledError("a subtree that is copied is taken for a value too")
 

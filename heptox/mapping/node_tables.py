@@ -11,7 +11,7 @@ from heptox.mapping.exchange_plan import ExchangePlan, StoredRule, is_united
 from heptox.mapping.identity import DIGITS, surrogate_name
 from heptox.mapping.model import Rule, Surrogate
 from heptox.mapping.templates import Shape
-from heptox.pattern import TAG, Term
+from heptox.pattern import TAG, Term, is_constant
 from heptox.schema import Path
 from heptox.store import statements as sql
 
@@ -200,13 +200,26 @@ class NodeTables:
         needed = [condition for above in range(1, level + 1) for condition in self._needed(rule, above)]
         deeper: sql.Condition = sql.Some()
         for below in range(len(rule.head) - 1, level - 1, -1):
-            node = rule.head[below]
-            leaves = self._plan.shapes[node.node].leaves
-            values = [f"v{below}_{leaves.index(path)}" for path in node.paths]
-            names = values if node.each is None else [f"e{below}"]
-            here = sql.Some((*(sql.NotNull(_binding(name)) for name in names), deeper))
+            here = sql.Some((*self._made_by(rule, below), deeper))
             deeper = sql.All((*(self._needed(rule, below) if below > level else ()), here))
-        return sql.All((*needed, deeper))
+        return sql.All((*needed, sql.Some((deeper, self._follows(rule, level)))))
+
+    def _made_by(self, rule: Rule, level: int) -> list[sql.Condition]:
+        """The conditions of which one holds where a node is there by what it has: a constant makes none."""
+        node = rule.head[level]
+        leaves = self._plan.shapes[node.node].leaves
+        constant = {path for path, term in node.leaves if is_constant(term.path)}
+        values = [f"v{level}_{leaves.index(path)}" for path in node.paths if path not in constant]
+        names = values if node.each is None else [f"e{level}"]
+        return [sql.NotNull(_binding(name)) for name in names]
+
+    def _follows(self, rule: Rule, level: int) -> sql.Condition:
+        """Whether a node that is there with the one above it is there: that one is by what it has, or follows, too."""
+        if not level:
+            return sql.TRUE
+        if not rule.head[level].follows:
+            return sql.Some()
+        return sql.TRUE if level == 1 else sql.Some((*self._made_by(rule, level - 1), self._follows(rule, level - 1)))
 
     def _needed(self, rule: Rule, level: int) -> list[sql.Condition]:
         """What has to be there for a node to be: its tag in a box, and what it stands for."""

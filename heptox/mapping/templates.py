@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from heptox.mapping.model import Rule
 from heptox.pattern import TAG
-from heptox.schema import TEXT, Box, Path, SchemaTree
+from heptox.schema import TEXT, Box, Path, SchemaTree, plain, split_selection
 from heptox.store import statements as sql
 from heptox.xml import IN_TEXT, IN_VALUE
 
@@ -81,7 +81,7 @@ def tokens(tree: SchemaTree, made: Mapping[Path, Shape], columns: Columns, decla
     writer = _Writer(
         tree, columns, "" if shape.node else declared, {end[:length] for end in ends for length in range(len(end) + 1)}
     )
-    name = sql.Column("n", "name") if shape.is_boxed else sql.String(shape.node[-1] if shape.node else tree.root)
+    name = sql.Column("n", "name") if shape.is_boxed else sql.String(plain(shape.node)[-1] if shape.node else tree.root)
     if () in shape.copied:
         writer.copy(name, ())
         writer.element(name, (), (sql.Fails(sql.NotNull(columns.of(()))),))
@@ -179,19 +179,19 @@ class _Writer:
         for place, name in enumerate(declared):
             box = self._box((*path, name))
             if box is not None:
-                if box.path in self.columns.below:
-                    found.append(Slot(box.path, name))
+                if (node := (*path, box.step)) in self.columns.below:
+                    found.append(Slot(node, name))
                     if not any(member in declared[place + 1 :] for member in box.members):
-                        found.append(Slot(box.path))
-            elif (*path, name) in self.made:
-                if not self.tree.is_stop((*path, name)):
-                    found.append((*below, name))
-                elif (*path, name) in self.columns.below:
-                    found.append(Slot((*path, name)))
+                        found.append(Slot(node))
+            elif (*path, name) in self.made and not self.tree.is_stop((*path, name)):
+                found.append((*below, name))
+            else:
+                found += [Slot(node) for node in self.columns.below if _beside(node) == (*path, name)]
         return found
 
     def _box(self, path: Path) -> Box | None:
-        return next((box for box in self.tree.boxes if box.parent == path[:-1] and path[-1] in box.members), None)
+        above, name = plain(path[:-1]), path[-1]
+        return next((box for box in self.tree.boxes if box.parent == above and name in box.members), None)
 
     def _content(self, below: Path) -> _Guard:
         """The conditions of which one holds where an element has text or children."""
@@ -208,6 +208,11 @@ class _Writer:
         node = (*self.columns.shape.node, *below)
         slots = [each for each in self.columns.below if each[: len(node)] == node]
         return *(sql.NotNull(self.columns.of(leaf)) for leaf in leaves), *map(self.columns.has, slots)
+
+
+def _beside(node: Path) -> Path:
+    """The path of a node without its own conditions."""
+    return (*node[:-1], split_selection(node[-1])[0])
 
 
 def _escaped(value: sql.Expression, escapes: Mapping[str, str]) -> sql.Expression:

@@ -27,6 +27,7 @@ from heptox.schema import (
     Path,
     SchemaTree,
     SelectionTest,
+    plain,
     renamed,
     selection_step,
     split_selection,
@@ -83,7 +84,7 @@ class WrittenTree(SchemaTree):
 
     def tag_of_value(self, box: Path, value: str) -> str:
         """As of the first tree, the tag written."""
-        return self.names.element(self.first.tag_of_value(self._first_boxes[box].path, value))
+        return self.names.element(self.first.tag_of_value(self._first_boxes[plain(box)].path, value))
 
     @cached_property
     def values_of_members(self) -> dict[str, str]:
@@ -104,7 +105,7 @@ class WrittenMapping:
     target: Names
     rules: list[Rule] = field(default_factory=list)
     first_paths: dict[Path, Path] = field(default_factory=dict)
-    """The absolute paths of the leaves of heads, by how they are written."""
+    """The absolute paths of the nodes and leaves of heads, by how they are written."""
     first_surrogates: dict[Surrogate, Surrogate] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -127,7 +128,7 @@ class WrittenMapping:
 
     def _head(self, head: HeadNode) -> HeadNode:
         path = self.target.path
-        for leaf in head.paths:
+        for leaf in ((), *head.paths):
             self.first_paths[path((*head.node, *leaf))] = (*head.node, *leaf)
         return HeadNode(
             path(head.node),

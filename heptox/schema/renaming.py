@@ -13,8 +13,9 @@ def renamed(graph: SchemaGraph, element: Callable[[str], str], attribute: Callab
     """The graph with the names that these functions make of those of elements and of attributes, without prefixes.
 
     >>> graph = SchemaGraph("a", {"a": Element("a", text=True)})
-    >>> renamed(graph, str.upper, str.upper).elements["A"].name
-    'A'
+    >>> found = renamed(replace(graph, roots=("a",)), str.upper, str.upper)
+    >>> found.elements["A"].name, found.roots
+    ('A', ('A',))
     """
 
     def particle(one: Particle) -> Particle:
@@ -31,5 +32,6 @@ def renamed(graph: SchemaGraph, element: Callable[[str], str], attribute: Callab
         )
 
     elements = {key: type_of(one) for key, one in graph.elements.items()}
-    root = elements[graph.root].key
-    return replace(graph, root=root, elements={one.key: one for one in elements.values()}, prefixes=NO_PREFIXES)
+    root, roots = elements[graph.root].key, tuple(elements[each].key for each in graph.roots)
+    by_key = {one.key: one for one in elements.values()}
+    return replace(graph, root=root, roots=roots, elements=by_key, prefixes=NO_PREFIXES)

@@ -99,6 +99,22 @@ class RowNumber:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinedStrings:
+    """The strings that rows of the sources have, in an order, with a separator between; null where there are none.
+
+    >>> found = JoinedStrings(Column("a", "c0"), String(", "), Column("a", "node"), (Source("r1", "a"),), TRUE)
+    >>> print(print_statement(Statement((Select((found,), (), TRUE),))))
+    SELECT (SELECT string_agg(a.c0, ', ' ORDER BY a.node) FROM r1 AS a WHERE TRUE) AS k0
+    """
+
+    value: Expression
+    separator: String
+    order: Expression
+    sources: tuple[Source, ...]
+    where: Condition
+
+
+@dataclass(frozen=True, slots=True)
 class AsDouble:
     """The ``xs:double`` that a string stands for, none where it stands for none. ``NaN`` counts as none."""
 
@@ -250,7 +266,9 @@ class Statement:
     order: tuple[Key, ...] = ()
 
 
-Expression: TypeAlias = Column | String | Integer | Double | Coalesce | Call | Template | Case | RowNumber | AsDouble
+Expression: TypeAlias = (
+    Column | String | Integer | Double | Coalesce | Call | Template | Case | RowNumber | JoinedStrings | AsDouble
+)
 Condition: TypeAlias = (
     Column | Call | Template | Compare | IsNaN | Same | OneOf | NotNull | All | Some | Fails | Exists | Among
 )
@@ -420,6 +438,9 @@ def _expression(expression: Expression) -> str:
             return f"CASE WHEN {_condition(condition)} THEN {_expression(value)}{other} END"
         case RowNumber(order):
             return f"row_number() OVER (ORDER BY {', '.join(map(_expression, order))})"
+        case JoinedStrings(value, separator, order, sources, where):
+            joined = f"string_agg({_expression(value)}, {_expression(separator)} ORDER BY {_expression(order)})"
+            return f"(SELECT {joined} FROM {_sources(sources)} WHERE {_condition(where)})"
         case AsDouble(value):
             return f"TRY_CAST(regexp_extract({_expression(value)}, {print_string(_NUMBER)}, 1) AS DOUBLE)"
 
