@@ -239,13 +239,14 @@ class _DirectionRemarks:
         if not self.read.rules:
             return
         yield from (
-            self.remark(f"all {count} {leaves} are {verb}")
+            self.remark(f"{count} of {count} {leaves} are {verb}")
             for _, left, verb, leaves, count in self._leaves()
             if count and not left
         )
         if self.images.faults and not any(self.images.faults):
             values = ", values aside" if self.images.leaves_values_aside else ""
-            yield self.remark(f"all {len(self.images.faults)} images{self.images.which} are valid{values}")
+            count = len(self.images.faults)
+            yield self.remark(f"{count} of {count} images{self.images.which} are valid{values}")
 
     def _coverage(self) -> Iterator[Remark]:
         """Which leaves rules do not reach and use, and what else the schema requires."""
