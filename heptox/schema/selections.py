@@ -65,6 +65,7 @@ def split_selection(step: str) -> tuple[str, tuple[SelectionTest, ...]]:
     return step[:at], tuple(SelectionTest(test, tuple(path), tuple(values)) for test, path, values in found)
 
 
+@lru_cache(maxsize=16_384)
 def plain(path: Path) -> Path:
     """The path without conditions: that of the schema node which a virtual one stands beside.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import permutations, product
 
 from heptox.mapping import Correspondence, Examination, HeadNode, Mapping, Rule, path_text
@@ -81,12 +82,17 @@ def _selects(taken: Path, chain: Sequence[HeadNode]) -> bool:
     False
     """
     for head in chain:
-        tests = split_selection(taken[len(head.node) - 1])[1] if head.node else ()
-        made = split_selection(head.node[-1])[1] if head.node else ()
-        is_there = all(test.test == "not" or test.path in head.paths for test in tests)
-        if not is_there or contradict((*tests, *made)):
-            return False
+        if head.node:
+            step = taken[len(head.node) - 1]
+            is_there = all(test.test == "not" or test.path in head.paths for test in split_selection(step)[1])
+            if not is_there or not _can_be_one(step, head.node[-1]):
+                return False
     return True
+
+
+@lru_cache(maxsize=10_000)
+def _can_be_one(step: str, other: str) -> bool:
+    return not contradict((*split_selection(step)[1], *split_selection(other)[1]))
 
 
 # -- arrows that are not taken -----------------------------------------------------------------------------------------
