@@ -104,16 +104,18 @@ def never_taken(read: Mapping, examined: Examination, *, mirrored: bool) -> Iter
     heads: dict[tuple[Path, Path], list[HeadNode]] = {}
     for rule, head, leaf, term in _supplied(read):
         heads.setdefault((plain(rule.path(term)), plain((*head.node, *leaf))), []).append(head)
-    referring = {reference.source for reference in read.source_references}
-    drawn = {plain(arrow.target.absolute) for arrow in reading.arrows}
+    keys = {reference.source: reference.target for reference in read.source_references}
+    every = {(plain(arrow.source.absolute), plain(arrow.target.absolute)) for arrow in reading.arrows}
+    drawn = {target for _, target in every}
     lines = {entity.target for entity in reading.entities}
     arrows = reading.arrows if mirrored else [c for c in examined.correspondences if not _is_mirrored(c)]
     for arrow in arrows:
-        found = heads.get((plain(arrow.source.absolute), plain(arrow.target.absolute)), ())
+        source, target = plain(arrow.source.absolute), plain(arrow.target.absolute)
+        found = heads.get((source, target), ())
         if found and arrow.target.stop in lines and not any(head.each for head in found):
             yield arrow, "goes with no each line of its node, and makes nodes of its own"
-        elif not found and not mirrored and arrow.source.absolute not in referring:
-            constant = plain(arrow.target.absolute) not in drawn
+        elif not found and not mirrored and (keys.get(source), target) not in every:  # a key brings its values
+            constant = target not in drawn
             yield arrow, f"makes nothing: {'a constant fills the leaf' if constant else 'no rule takes it'}"
 
 

@@ -505,7 +505,7 @@ class _DirectionRemarks:
     def _proposal(self, leaves: Sequence[Path]) -> str | None:
         """An arrow for one of some leaves that have none, where a free leaf has a like name."""
         for leaf in leaves[:MOST_NAMED]:
-            if self.examined is None or len(served(self.whole)) < len(Law):
+            if self.examined is None or len(served(self.whole)) < len(Law) or leaf[-1] == TAG:
                 continue
             ends = next(ends_for(self.examined, self.law, leaf), None)
             if ends is None or likeness(ends[0][-1:], ends[1][-1:]) < LIKE:
