@@ -29,7 +29,6 @@ from heptox.mapping.correspondences import (
     declared_inverses,
     entities,
     lines_ends,
-    mirrored_inverses,
 )
 from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, read_schemas, with_virtual_nodes
 from heptox.mapping.file_names import FileNames
@@ -175,8 +174,7 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None, tables:
     mirrored = infer_mirrored(found, every, constants, sides, remarks)
     sound = _mapping(DeclaredSides(sides[0], mirrored.target), along, mirrored.rules)
     sound = replace(sound, invented_source=mirrored.invented, invented_target=made.invented)
-    inverses = declared_inverses(found)
-    sound = replace(sound, source_inverses=inverses, target_inverses=mirrored_inverses(found))
+    sound = replace(sound, source_inverses=declared_inverses(found))
     return Examination(shown, declared, found, sound, findings.faults, remarks.faults)
 
 
