@@ -112,14 +112,19 @@ class Examination:
     entities: tuple[Entity, ...] = ()
     readings: tuple[Reading, ...] = ()
 
-    def rules_with_each(self, source: Path, target: Path, *, mirrored: bool) -> tuple[Rule, ...] | None:
-        """The rules of one reading with one ``each`` line more, between nodes of the lines: those for what is at and
-        below the node that it makes there, at least, so that many lines can be tried. ``None`` where it is a fault.
+    def rules_with_each(
+        self, source: Path, target: Path, *, mirrored: bool, alone: bool = False
+    ) -> tuple[Rule, ...] | None:
+        """The rules of one reading with one ``each`` line more, between nodes of the lines, which is read in that
+        direction ``alone`` or in both: those for what is at and below the node that it makes there, at least, so that
+        many lines can be tried. ``None`` where it is a fault.
         """
         along, against = self.readings
         entity, findings = Entity(source, target), Findings("", None)
         if entity in self.entities:
             return None
+        if mirrored and alone:
+            return against.near(source).with_each(entity.mirrored()).inferred(Findings("", None))[0]
         rules, _ = along.near(target).with_each(entity).inferred(findings)
         if mirrored and not findings:
             rules, _ = against.near(source).with_each(entity.mirrored()).inferred(Findings("", None))
