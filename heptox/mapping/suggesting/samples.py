@@ -18,7 +18,7 @@ from zlib import crc32
 
 from heptox.mapping.suggesting.outline import Outline
 from heptox.pattern import TAG
-from heptox.schema import TEXT, Path, axis_matches
+from heptox.schema import TEXT, Path, SchemaTree, axis_matches
 from heptox.xml import Document, XmlElement
 
 MOST_VALUES: Final = 100_000
@@ -139,15 +139,14 @@ class Samples:
 def sample(outline: Outline, documents: Sequence[Document]) -> dict[int, Sketch]:
     """The sketches of the values that documents have, and of those that the schema itself names.
 
-    What the schema does not have is passed over; a document of another root is none of its documents.
+    What the schema does not have is passed over.
     """
     found: dict[int, Sketch] = {}
     for number, entry in enumerate(outline.entries):
         for value in entry.values:
             found.setdefault(number, Sketch()).add(value)
-    fitting = [document for document in documents if document.root.tag == outline.tree.root]
-    walks = (_values(outline, document) for document in fitting)
-    most = MOST_VALUES // max(1, len(fitting))
+    walks = (_values(outline, document) for document in documents)
+    most = MOST_VALUES // max(1, len(documents))
     for walk in walks:
         for number, value in islice(walk, most):
             found.setdefault(number, Sketch()).add(value)
@@ -158,7 +157,7 @@ def sample(outline: Outline, documents: Sequence[Document]) -> dict[int, Sketch]
 
 def _values(outline: Outline, document: Document) -> Iterator[tuple[int, str]]:
     """The values of a document with the numbers of their entries."""
-    reading = _Reading(outline)
+    reading = _EntryReading(outline)
     waiting: list[tuple[XmlElement, Path]] = [(document.root, ())]
     while waiting:
         element, path = waiting.pop()
@@ -179,19 +178,28 @@ def _values(outline: Outline, document: Document) -> Iterator[tuple[int, str]]:
             waiting.append((child, below))
 
 
-class _Reading:
-    """Finds the entries of what a document has; each path is looked for once."""
+class PathReading:
+    """Finds the paths of what a document has; each is looked for once."""
 
-    def __init__(self, outline: Outline) -> None:
-        self._outline = outline
+    def __init__(self, tree: SchemaTree) -> None:
+        self._tree = tree
         self._children: dict[tuple[Path, str], Path | None] = {}
-        self._entries: dict[tuple[Path, str], int | None] = {}
 
     def child(self, path: Path, tag: str) -> Path | None:
+        """The node of a child element; ``None`` where the schema has none."""
         if (path, tag) not in self._children:
-            found = next(axis_matches(self._outline.tree, path, "child", tag), None)
+            found = next(axis_matches(self._tree, path, "child", tag), None)
             self._children[path, tag] = found.path if found else None
         return self._children[path, tag]
+
+
+class _EntryReading(PathReading):
+    """Finds the entries of what a document has, too."""
+
+    def __init__(self, outline: Outline) -> None:
+        super().__init__(outline.tree)
+        self._outline = outline
+        self._entries: dict[tuple[Path, str], int | None] = {}
 
     def entry(self, path: Path, step: str) -> int | None:
         if (path, step) not in self._entries:
