@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from heptox.mapping.suggesting.records import Record, Selections
 from heptox.mapping.suggesting.slots import MOST_ROWS, Nodes, Proposal, Row, Slot, SourceLeaves
@@ -29,9 +29,6 @@ _ELSEWHERE: Final = 0.5
 
 _CONDITION: Final = 0.5
 """What speaks against a condition, in bits."""
-
-Groups: TypeAlias = Sequence[tuple[Row, Sequence[Record]]]
-"""Rows of the nodes above, each with the target records of a node in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +66,6 @@ class Alignment:
             yield found
             waiting.extend(self._below(found.nodes))
 
-    def _known(self, nodes: Nodes) -> SourceLeaves:
-        return SourceLeaves(self.sides.trees[0], nodes, self.sides.selections[0])
-
     def _below(self, nodes: Nodes) -> Iterator[Found]:
         """The nodes that correspond right below two others."""
         rows = [row for row in nodes.rows if row.target is not None][:MOST_ROWS]
@@ -108,33 +102,33 @@ class Alignment:
 
     def _best(self, nodes: Nodes, rows: Sequence[Row], way: Path) -> Found | None:
         """What corresponds best to the target records on a way."""
-        groups = [(row, self._selected(row.target, way)) for row in rows]
-        target = (*nodes.target, *way)
-        tried = (self._tried(one) for one in self._candidates(nodes, target, groups))
+        places = (self.sides.selections[1].places(row.target) if row.target is not None else {} for row in rows)
+        groups = [found.get(way, ()) for found in places]
+        tried = map(self._tried, self._candidates(nodes, rows, (*nodes.target, *way), groups))
         return max((one for one in tried if one.bits >= LEAST_BITS), key=lambda one: one.bits, default=None)
 
-    def _selected(self, record: Record | None, way: Path) -> Sequence[Record]:
-        return self.sides.selections[1].places(record).get(way, ()) if record is not None else ()
-
-    def _candidates(self, nodes: Nodes, target: Path, groups: Groups) -> Iterator[Nodes]:
-        if all(len(records) <= 1 for _, records in groups):
-            same = [Row(row.pair, row.source, next(iter(records), None)) for row, records in groups]
+    def _candidates(
+        self, nodes: Nodes, rows: Sequence[Row], target: Path, groups: Sequence[Sequence[Record]]
+    ) -> Iterator[Nodes]:
+        """The source nodes that may correspond to a target node, of which there are groups of records in some rows."""
+        if all(len(records) <= 1 for records in groups):
+            same = [Row(row.pair, row.source, next(iter(of), None)) for row, of in zip(rows, groups, strict=True)]
             yield Nodes(nodes.source, target, same, is_entity=False)
-        ways = dict.fromkeys(way for row, _ in groups for way in self.sides.selections[0].places(row.source))
-        for way in ways:
-            sources = [self.sides.selections[0].places(row.source).get(way, ()) for row, _ in groups]
-            if any(len(one) != len(other) for one, (_, other) in zip(sources, groups, strict=True)):
-                continue
-            pairs = [
-                (row.pair, *pair)
-                for (row, others), ones in zip(groups, sources, strict=True)
-                for pair in zip(ones, others, strict=True)
-            ]
-            yield Nodes((*nodes.source, *way), target, [Row(*pair) for pair in pairs][:MOST_ROWS], is_entity=True)
+        places = [self.sides.selections[0].places(row.source) for row in rows]
+        for way in dict.fromkeys(way for found in places for way in found):
+            sources = [found.get(way, ()) for found in places]
+            if all(len(one) == len(other) for one, other in zip(sources, groups, strict=True)):
+                pairs = [
+                    Row(row.pair, *pair)
+                    for row, ones, others in zip(rows, _in_order(sources, groups), groups, strict=True)
+                    for pair in zip(ones, others, strict=True)
+                ]
+                yield Nodes((*nodes.source, *way), target, pairs[:MOST_ROWS], is_entity=True)
 
     def _tried(self, nodes: Nodes) -> Found:
-        leaves = self._known(nodes)
-        slots = list(wanted_slots(self.sides.trees[1], nodes, leaves, deep=True))
+        leaves = SourceLeaves(self.sides.trees[0], nodes, self.sides.selections[0])
+        tree = self.sides.trees[1]
+        slots = list(wanted_slots(tree, nodes, leaves, deep=True))
         explained: set[Path] = set()
         near = bits = 0.0
         for slot in slots:
@@ -145,10 +139,36 @@ class Alignment:
             if speaking:
                 surprise, own = leaves.bits(slot.wanted), {path for path in speaking if _is_own(nodes, path)}
                 near += surprise if own else 0.0
-                bits += surprise + _OWNED if own - leaves.repeating else _ELSEWHERE * surprise
+                # what stands below on both sides is gathered only as long as nothing below corresponds
+                is_below = nodes.is_entity and tree.stop(plain(slot.leaf)[:-1]) != plain(nodes.target)
+                bits += surprise + _OWNED if (own if is_below else own - leaves.repeating) else _ELSEWHERE * surprise
         bits += _OWN * nodes.is_entity - _CONDITION * sum(map(is_selection, nodes.source))
         of = frozenset(plain(slot.leaf) for slot in slots)
         return Found(nodes, leaves, frozenset(explained), of, bits if near >= LEAST_BITS else 0.0)
+
+
+def _in_order(sources: Sequence[Sequence[Record]], targets: Sequence[Sequence[Record]]) -> Sequence[Sequence[Record]]:
+    """Groups of source records in the order of the target records, if leaves of both say which is which."""
+    ours, theirs = _identifying(sources), _identifying(targets)
+    keys = [
+        (one, other)
+        for one, values in ours.items()
+        for other, wanted in theirs.items()
+        if all(sorted(ones) == sorted(others) for ones, others in zip(values, wanted, strict=True))
+    ]
+    if not keys or any(ours[one] == theirs[other] for one, other in keys):
+        return sources
+    one, other = keys[0]
+    known = [{record.values[one]: record for record in group} for group in sources]
+    return [[of[record.values[other]] for record in group] for of, group in zip(known, targets, strict=True)]
+
+
+def _identifying(groups: Sequence[Sequence[Record]]) -> dict[Path, list[list[str]]]:
+    """The leaves that all records have, and none in its group with the same value as another."""
+    every = [record for group in groups for record in group]
+    leaves = [leaf for leaf in every[0].values if all(leaf in one.values for one in every)] if every else []
+    found = {leaf: [[one.values[leaf] for one in group] for group in groups] for leaf in leaves}
+    return {leaf: of for leaf, of in found.items() if all(len(set(values)) == len(values) for values in of)}
 
 
 def _says(proposal: Proposal) -> bool:

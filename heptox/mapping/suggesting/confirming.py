@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping as AnyMapping, Sequence
+from collections.abc import Mapping as AnyMapping, Sequence
 from typing import Final, TypeAlias
 
 from heptox.errors import HeptoxError
@@ -11,6 +11,7 @@ from heptox.grammar import SchemaDeclaration, Side
 from heptox.mapping.exchange import exchange
 from heptox.mapping.loading import examine_arrows
 from heptox.mapping.model import Mapping
+from heptox.mapping.printing import declarations, namespaces
 from heptox.mapping.suggesting.model import Suggestion
 from heptox.mapping.suggesting.records import Record, read_records
 from heptox.pattern import TAG
@@ -97,21 +98,11 @@ def _mapping(trees: tuple[SchemaTree, SchemaTree], lines: Sequence[Suggestion]) 
         return graphs[file]
 
     tables = {line.table.file: line.table.text for line in lines if line.table is not None}
-    head = list(_declarations(trees))
+    sides: tuple[tuple[Side, SchemaTree], ...] = ("source", trees[0]), ("target", trees[1])
+    head = [str(SchemaDeclaration(side, side, tree.written((tree.root,)))) for side, tree in sides]
+    head += [str(each) for side, tree in sides for each in (*namespaces(side, tree), *declarations(side, tree))]
     text = "\n".join((*head, *map(str, lines), ""))
     examined = examine_arrows(text, read, None, tables.__getitem__)
     numbers = {fault.position.line - len(head) - 1 for fault in examined.faults if fault.position is not None}
     faulty = numbers & set(range(len(lines)))
     return (None if faulty else examined.sound), faulty
-
-
-def _declarations(trees: tuple[SchemaTree, SchemaTree]) -> Iterator[str]:
-    """The lines that say the schemas and boxes of both sides."""
-    sides: tuple[Side, Side] = ("source", "target")
-    for side, tree in zip(sides, trees, strict=True):
-        yield str(SchemaDeclaration(side, side, tree.graph.prefixes.written(tree.graph.root)))
-    for side, tree in zip(sides, trees, strict=True):
-        for box in tree.boxes:
-            members = " | ".join(tree.written((member,)) for member in box.members)
-            above = f"{tree.written(box.parent)}/" if box.parent else ""
-            yield f"{side} box {box.name} = {above}({members})"

@@ -71,10 +71,9 @@ class Choosing:
             yield from self._filled(slot, proposals)
 
     def _choose(self, slot: Slot, proposal: Proposal) -> None:
-        before = self._chosen.get(slot.leaf)
-        self._used.subtract(before.sources if before else ())
+        self._used.subtract(_uses(self._chosen.get(slot.leaf)))
         self._chosen[slot.leaf] = proposal
-        self._used.update(proposal.sources)
+        self._used.update(_uses(proposal))
 
     def _filled(self, slot: Slot, proposals: Sequence[Proposal]) -> Iterator[Filling]:
         """The chosen proposal; where it has only some of the values, others that have more of them."""
@@ -94,10 +93,8 @@ class Choosing:
             return -proposal.cost - (0.0 if self._is_beside(slot, proposal) else _AROUND)
         names = max((self._alike(path, slot.leaf) for path in proposal.sources), default=0.0)
         around = max((self._around(path, slot.leaf) for path in proposal.sources), default=0.0)
-        others = self._used.copy()
-        if (chosen := self._chosen.get(slot.leaf)) is not None:
-            others.subtract(chosen.sources)
-        used = any(others[path] > 0 for path in proposal.sources)
+        own = _uses(self._chosen.get(slot.leaf))
+        used = any(self._used[path] > own.count(path) for path in proposal.sources)
         doubts = _USED * used + _SOME * (not _is_whole(slot, proposal))
         doubts += _OTHER_FORM * any(_is_attribute(path) != _is_attribute(slot.leaf) for path in proposal.sources)
         return _NAMES * names + _AROUND * around - proposal.cost - doubts
@@ -135,6 +132,11 @@ class Choosing:
                 near = max(_common(_elements(path), source) for path in proposal.sources) / max(1, len(source) - 1)
                 total, sum_ = total + weight, sum_ + weight * min(1.0, near)
         return sum_ / total if total else 0.0
+
+
+def _uses(proposal: Proposal | None) -> tuple[Path, ...]:
+    """The leaves whose values a proposal takes."""
+    return () if proposal is None or proposal.kind == "constant" else proposal.sources
 
 
 def _is_whole(slot: Slot, proposal: Proposal) -> bool:

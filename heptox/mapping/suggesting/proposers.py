@@ -10,13 +10,16 @@ from typing import Final
 
 from heptox.mapping.suggesting.model import Kind
 from heptox.mapping.suggesting.slots import Proposal, Proposer, Slot, Values, leaf_text
-from heptox.schema import Path, is_selection, quoted
+from heptox.schema import Path, quoted, split_selection
 
 _FEWEST: Final = 3
 """How many values there must be to see what they are made of."""
 
 _TWICE: Final = 2
 """In how many samples something must be seen that is not seen in all, and how often more than once codes must come."""
+
+_BY_LETTER: Final = 0.05
+"""What speaks against a code for each of its letters: an identifier is none."""
 
 _SEPARATORS: Final = ("", " ", ", ", "; ", ";", ",", " - ", "|", "/", ". ")
 _LONGEST_SEPARATOR: Final = 3
@@ -39,14 +42,17 @@ class EqualValues:
 
 
 def _leaf(slot: Slot, path: Path, values: Values) -> Proposal:
-    selects, repeats = _selects(slot, path), path in slot.leaves.repeating
-    kind: Kind = "selection" if selects else "function" if repeats else "arrow"
+    selection, repeats = _selection_cost(slot, path), path in slot.leaves.repeating
+    kind: Kind = "selection" if selection else "function" if repeats else "arrow"
     inverses = (".",) if repeats else ()
-    return Proposal(kind, slot.leaves.term(path), (path,), values, 0.5 * selects + 0.3 * repeats, inverses)
+    return Proposal(kind, slot.leaves.term(path), (path,), values, selection + 0.3 * repeats, inverses)
 
 
-def _selects(slot: Slot, path: Path) -> bool:
-    return any(is_selection(step) for step in path[len(slot.leaves.nodes.source) :])
+def _selection_cost(slot: Slot, path: Path) -> float:
+    """What speaks against the conditions below the node: the more, the longer their values are."""
+    below = path[len(slot.leaves.nodes.source) :]
+    tests = [test for step in below for test in split_selection(step)[1]]
+    return sum(0.3 + _BY_LETTER * len(value) for test in tests for value in test.values)
 
 
 def _gathered(slot: Slot, path: Path, several: tuple[tuple[str, ...], ...]) -> Iterator[Proposal]:
@@ -220,7 +226,7 @@ class Conversions:
             for known in found[:1]:
                 text = known.written.replace("{}", slot.leaves.term(path))
                 inverses = () if known.inverse is None else (known.inverse,)
-                cost = known.cost + 0.3 * _selects(slot, path)
+                cost = known.cost + _selection_cost(slot, path)
                 yield Proposal("function", text, (path,), slot.wanted, cost, inverses)
 
 
@@ -309,7 +315,8 @@ class CodeTables:
             is_function = all(one is None or codes[one] == other for one, other in pairs)
             if comes_again and is_function and not any("\n" in text for pair in codes.items() for text in pair):
                 text = f'lookup("{{table}}", {slot.leaves.term(path)})'
-                yield Proposal("table", text, (path,), slot.wanted, 2.0, (), tuple(sorted(codes.items())))
+                cost = 2.0 + _BY_LETTER * max(map(len, codes))
+                yield Proposal("table", text, (path,), slot.wanted, cost, (), tuple(sorted(codes.items())))
 
 
 PROPOSERS: Final[tuple[Proposer, ...]] = (

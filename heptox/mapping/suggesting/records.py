@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, TypeAlias
 
-from heptox.mapping.suggesting.samples import PathReading
+from heptox.mapping.suggesting.samples import document_nodes, own_values
 from heptox.pattern import TAG
-from heptox.schema import TEXT, Path, SchemaTree, SelectionTest, selection_step
-from heptox.xml import XSI_NAMESPACE, XSI_NIL, Document, XmlElement
+from heptox.schema import Path, SchemaTree, SelectionTest, selection_step
+from heptox.xml import Document
 
 _MOST_QUALIFIERS: Final = 3
 _MOST_CODES: Final = 400
@@ -62,37 +62,16 @@ class Record:
 
 def read_records(tree: SchemaTree, document: Document) -> Record:
     """The records of a document, by its root; what the schema does not have, and what is nil, is passed over."""
-    reading = PathReading(tree)
     root = Record(())
-    waiting: list[tuple[XmlElement, Path, Record]] = [(document.root, (), root)]
-    while waiting:
-        element, path, owner = waiting.pop()
+    owners = [root]  # of the elements on the way
+    for element, path in document_nodes(tree, document):
+        owner = owners[len(path) - 1] if path else root
         if path and tree.is_stop(path):
             above, owner = owner, Record(path, owner)
             above.below.append(owner)
-        if _is_nil(element):
-            continue
-        for leaf, value in _own_values(tree, element, path):
-            owner.values[leaf[len(owner.node) :]] = value
-        children = [(child, reading.child(path, str(child.tag))) for child in element]
-        waiting.extend((child, below, owner) for child, below in reversed(children) if below is not None)
+        owners[len(path) :] = [owner]
+        owner.values.update((leaf[len(owner.node) :], value) for leaf, value in own_values(tree, element, path))
     return root
-
-
-def _own_values(tree: SchemaTree, element: XmlElement, path: Path) -> Iterator[tuple[Path, str]]:
-    for name, value in element.attrib.items():
-        if not str(name).startswith(f"{{{XSI_NAMESPACE}}}") and (leaf := (*path, f"@{name!s}")) in tree:
-            yield leaf, str(value)
-    if path and tree.is_leaf(path):
-        yield path, element.text or ""
-    elif not len(element) and (leaf := (*path, TEXT)) in tree and not tree.is_stop(leaf):
-        yield leaf, element.text or ""
-    if tree.box(path) and (tag := tree.value_of_tag(path, str(element.tag))) is not None:
-        yield (*path, TAG), tag
-
-
-def _is_nil(element: XmlElement) -> bool:
-    return element.get(XSI_NIL) in ("true", "1")
 
 
 class Selections:
@@ -103,7 +82,7 @@ class Selections:
         documents: dict[tuple[Path, Path, str], set[int]] = {}
         for number, root in enumerate(roots):
             for record in root.every():
-                for leaf, value in record.values.items() if record.node else ():
+                for leaf, value in record.values.items() if _can_be_selected(record) else ():
                     counts.setdefault(record.node, {}).setdefault(leaf, Counter())[value] += 1
                     documents.setdefault((record.node, leaf, value), set()).add(number)
         self._known = {
@@ -148,6 +127,11 @@ class Selections:
                 waiting.extend((further, chosen) for further in reversed(below.below))
             self._places[record] = found
         return self._places[record]
+
+
+def _can_be_selected(record: Record) -> bool:
+    """Whether conditions can stand behind the step to a record: it is neither the root nor in a box."""
+    return bool(record.node) and not record.node[-1].startswith("[")
 
 
 def _qualifiers(leaves: Mapping[Path, Counter[str]]) -> tuple[Path, ...]:

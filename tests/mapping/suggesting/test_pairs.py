@@ -7,11 +7,11 @@ from typing import Final
 
 import pytest
 
-from heptox.mapping import Proposal, Slot, Suggestion, examine_arrows, exchange, suggest
+from heptox.mapping import Proposal, Slot, suggest
 from heptox.schema import Box, SchemaTree
 from heptox.xml import Document, parse_document, write_document
 from tests.mapping.building import as_set
-from tests.mapping.suggesting.schemas import codes, tree
+from tests.mapping.suggesting.schemas import codes, made, tree
 
 SOURCE_LEAVES: Final = ("title", "given", "family", "issued", "shelf", "kind", "price")
 TARGET_LEAVES: Final = ("label", "author", "date", "room", "row", "type", "cost", "isbn", "subject", "medium")
@@ -113,17 +113,6 @@ def test_each_kind_of_line_is_suggested_with_its_samples(
     assert [(each.source, each.target) for each in found.samples if each.pair == pair] == [(source, target)] * bool(
         pair
     )
-
-
-def made(source: SchemaTree, target: SchemaTree, lines: Sequence[Suggestion], document: Document) -> Document:
-    """What exchange makes of a document by suggestions, which a mapping has to take without a fault."""
-    graphs = {"source": source.graph, "target": target.graph}
-    tables = {each.table.file: each.table.text for each in lines if each.table is not None}
-    declared = [f'{name} "{name}" root {graph.root}' for name, graph in graphs.items()]
-    text = "\n".join((*declared, *map(str, lines), ""))
-    examined = examine_arrows(text, lambda file, _: graphs[file], None, tables.__getitem__)
-    assert examined.faults == () and examined.sound is not None
-    return exchange(examined.sound, document)
 
 
 def test_what_is_suggested_makes_the_documents_of_the_pairs_and_others() -> None:
@@ -286,3 +275,8 @@ def test_what_is_drawn_is_not_suggested_again() -> None:
     drawn = [(("book", "title"), ("item", "label"))]
     found = suggest(LIBRARY, SHOP, pairs=PAIRS, drawn=drawn)
     assert set(map(str, found)) == set(FOUND) - {"book/title -> item/label"}
+
+
+def test_nodes_in_another_order_are_paired_by_a_leaf() -> None:
+    known = [(source_document(group), target_document(group[::-1])) for group in (BOOKS[:3], BOOKS[3:5], BOOKS[5:])]
+    assert set(map(str, suggest(LIBRARY, SHOP, pairs=known))) == set(FOUND)
