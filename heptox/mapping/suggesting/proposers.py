@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -139,6 +139,14 @@ def date_conversion(start: DateFormat, end: DateFormat) -> Conversion:
         0.5,
         f"replace(., {quoted(end.expression)}, {quoted(back)})",
     )
+
+
+def format_conversion(values: Collection[str], wanted: Collection[str]) -> Conversion | None:
+    """The function that makes dates of one format of those of another, where all of either side have one."""
+    fitting = [[known for known in DATE_FORMATS if all(map(known.reads, side))] for side in (values, wanted)]
+    if min(len(values), len(wanted)) < _FEWEST or any(len(found) != 1 for found in fitting):
+        return None
+    return date_conversion(fitting[0][0], fitting[1][0]) if fitting[0] != fitting[1] else None
 
 
 _DATES: Final = tuple(date_conversion(start, end) for start in DATE_FORMATS for end in DATE_FORMATS if start != end)

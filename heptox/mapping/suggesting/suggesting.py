@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from heptox.mapping.paths import path_text
 from heptox.mapping.suggesting.choosing import Choice, Ends
 from heptox.mapping.suggesting.comparing import Comparison, relative
-from heptox.mapping.suggesting.model import Suggestion
+from heptox.mapping.suggesting.model import Reason, Suggestion
 from heptox.mapping.suggesting.outline import Outline
 from heptox.mapping.suggesting.pairing import Pair, Paired
 from heptox.mapping.suggesting.placing import Placing
-from heptox.mapping.suggesting.proposers import PROPOSERS
+from heptox.mapping.suggesting.proposers import PROPOSERS, format_conversion
 from heptox.mapping.suggesting.reasons import Reasons
 from heptox.mapping.suggesting.samples import Samples, sample
 from heptox.mapping.suggesting.slots import Proposer
@@ -106,7 +107,22 @@ def _by_evidence(
         confidences = {ends: confidence for ends, confidence in likely.items() if ends not in settled}
         for ends in choice.taken(confidences, THRESHOLD, copies=copies):
             why, line = reasons.of(*scores[ends][1]), _line(trees, ends, copies=copies)
-            yield Suggestion(*ends, "copy" if copies else "arrow", confidences[ends], why, line)
+            arrow = Suggestion(*ends, "copy" if copies else "arrow", confidences[ends], why, line)
+            yield arrow if copies else _with_format(arrow, samples, *scores[ends][1])
+
+
+def _with_format(arrow: Suggestion, samples: Samples, first: int, second: int) -> Suggestion:
+    """An arrow; where the dates of the two leaves have a format each, with the function that makes one of the other."""
+    if first not in samples.source or second not in samples.target:
+        return arrow
+    one, other = min(samples.source[first].chosen), min(samples.target[second].chosen)
+    conversion = format_conversion(samples.source[first].chosen, samples.target[second].chosen)
+    if conversion is None:
+        return arrow
+    source, target = arrow.line.split(" -> ")
+    line = f"{conversion.written.replace('{}', source)} -> {target} inverse {conversion.inverse}"
+    reason = Reason("values", f"Dates are written as {one} and as {other}.")
+    return replace(arrow, kind="function", line=line, reasons=(reason, *arrow.reasons))
 
 
 def _line(trees: tuple[SchemaTree, SchemaTree], ends: Ends, *, copies: bool) -> str:

@@ -18,6 +18,8 @@ from tests.support.random_mappings import random_documents, random_problem
 UNCONNECTED = {"HX4016", "HX4017", "HX4021"}
 """What decides on more than single arrows: connections between groups, and how many alternatives there are."""
 
+IDENTIFIERS = frozenset(("id", "ref"))
+
 Schema = tuple[str, ...]
 
 
@@ -121,12 +123,17 @@ def test_what_pairs_support_makes_nothing_that_they_refute(seed: int) -> None:
 
 def is_within(one: XmlElement, other: XmlElement) -> bool:
     """Whether an element has nothing that another has not, but for identifiers, which may be invented."""
-    values = {name: value for name, value in one.items() if name not in ("id", "ref")}
+    values = {name: value for name, value in one.items() if name not in IDENTIFIERS}
     if one.tag != other.tag or not values.items() <= dict(other.items()).items():
         return False
     if not len(one) and one.text and one.text != other.text:
         return False
-    return are_within(list(one), list(other))
+    return are_within([child for child in one if says_something(child)], list(other))
+
+
+def says_something(element: XmlElement) -> bool:
+    """Whether an element has more than an identifier."""
+    return any(one.text or set(one.keys()) - IDENTIFIERS for one in element.iter()) or not element.keys()
 
 
 def are_within(ones: list[XmlElement], others: list[XmlElement]) -> bool:

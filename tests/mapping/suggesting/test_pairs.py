@@ -262,6 +262,29 @@ def test_dates_that_can_be_read_in_two_ways_are_left_alone() -> None:
     assert any('"$3-$2-$1") -> day/on' in str(each) for each in suggest(DAYS, DAYS, pairs=known(once)))
 
 
+def test_dates_of_documents_that_are_no_pairs_show_their_format() -> None:
+    def events(name: str, dates: Sequence[str]) -> Document:
+        return document("events", (element("event", [(name, one)]) for one in dates))
+
+    source, target = (
+        tree(f"<!ELEMENT events (event*)> <!ELEMENT event ({name})> <!ELEMENT {name} (#PCDATA)>")
+        for name in ("issueDate", "date_of_issue")
+    )
+    samples = events("issueDate", ["20160404", "20170131", "20181224"])
+    others = events("date_of_issue", ["25.12.2003", "01.01.2004", "30.06.2005"])
+    (found,) = suggest(source, target, source_documents=[samples], target_documents=[others])
+    assert str(found) == (
+        'replace(event/issueDate, "^([0-9]{4})([0-9]{2})([0-9]{2})$", "$3.$2.$1") -> event/date_of_issue'
+        ' inverse replace(., "^([0-9]{2})[.]([0-9]{2})[.]([0-9]{4})$", "$3$2$1")'
+    )
+    assert (found.kind, found.reasons[0].text) == ("function", "Dates are written as 20160404 and as 01.01.2004.")
+    image = made(source, target, [found], samples)
+    assert [one.text for one in image.root.iter("date_of_issue")] == ["04.04.2016", "31.01.2017", "24.12.2018"]
+    mixed = events("date_of_issue", ["25.12.2003", "2004-01-01", "30.06.2005"])
+    (arrow,) = suggest(source, target, source_documents=[samples], target_documents=[mixed])
+    assert arrow.kind == "arrow"
+
+
 def test_pairs_of_which_nothing_can_be_learned() -> None:
     note = parse_document("<note>hello</note>")
     assert suggest(NOTE, NOTE, pairs=[(note, note)]) == ()
