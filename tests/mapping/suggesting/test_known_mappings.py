@@ -14,7 +14,7 @@ from benchmarks.suggesting.scoring import Score, score
 from benchmarks.translation import block
 from heptox.mapping import suggest
 from heptox.schema import SchemaTree, read_dtd
-from tests.support.shared import DATA
+from tests.support.shared import DATA, reads_shared
 
 EXAMPLES: Final = Path(__file__).parents[3] / "examples"
 
@@ -75,6 +75,7 @@ def test_a_schema_of_eighty_thousand_nodes_and_itself() -> None:
     assert "body/body.content => body/body.content" in map(str, found)
 
 
+@reads_shared
 def test_invoices_by_five_pairs_make_five_others() -> None:
     """Each term that the five pairs have is right in the others; the page has the figures."""
     invoices = Invoices(DATA / "invoices")
