@@ -203,7 +203,7 @@ def drawn_path(side: DeclaredSide, written: SchemaPath) -> Path | None:
         return None
     path, members = found
     names = {len(box.parent): member for box, member in members}
-    return tuple(names.get(place, step) for place, step in enumerate(plain(path)))
+    return tuple(names.get(place, step) for place, step in enumerate(path))
 
 
 def _through_boxes(tree: SchemaTree, steps: Path) -> tuple[Path, Members]:

@@ -15,6 +15,8 @@ from heptox.grammar import (
     BoxDeclaration,
     Entity as EntityLine,
     JoinDeclaration,
+    KeyDeclaration,
+    Side,
     Statement,
     parse_arrow_lines,
     parse_rule_parts,
@@ -30,15 +32,14 @@ from heptox.mapping.correspondences import (
     declared_inverses,
     entities,
     lines_ends,
-    mirrored_inverses,
 )
-from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, read_schemas
+from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, read_schemas, resolve
 from heptox.mapping.file_names import FileNames
 from heptox.mapping.findings import Findings
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.reading import read_rules
 from heptox.mapping.readings import MappingLines, Reading, read_along, read_mirrored
-from heptox.schema import Path, SchemaGraph, parse_schema, read_schema
+from heptox.schema import Path, SchemaGraph, SchemaTree, parse_schema, read_schema
 from heptox.xml import STANDARD_INPUT, decode_dtd, decode_text, file_name, read_text
 
 RULES_SUFFIX: Final = ".rules"
@@ -134,7 +135,7 @@ class Examination:
 
 def no_tables(file: str) -> str:
     """Where there are no tables of codes: raises :class:`MappingError` (HX4042)."""
-    raise MappingError(Fault("HX4042", f'there is no table "{file}" here'))
+    raise MappingError(Fault("HX4042", "no tables are here", hint=f"put {file} beside the mapping"))
 
 
 @dataclass(frozen=True)
@@ -197,8 +198,27 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None, tables:
     mirrored, invented_source = against.inferred(remarks)
     sound = _mapping(DeclaredSides(sides[0], replace(sides[1], references=references)), rules, mirrored)
     sound = replace(sound, invented_source=invented_source, invented_target=invented_target)
-    sound = replace(sound, source_inverses=declared_inverses(found), target_inverses=mirrored_inverses(found))
+    sound = replace(sound, source_inverses=declared_inverses(found))
     return Examination(shown, declared, sound, findings.faults, remarks.faults, found, every, (along, against))
+
+
+def written_path(examined: Examination, side: Side, text: str) -> tuple[SchemaTree, Path]:
+    """The node or leaf that a path means, written as lines of an examined text have it, and the schema that it is in.
+
+    Raises :class:`MappingError` (HX4002 where the side has no schema).
+    """
+    statements, faults = parse_arrow_lines(f"{side} key {text}")
+    declared = examined.declared.source if side == "source" else examined.declared.target
+    findings = Findings(text, None)
+    findings.extend(faults)
+    if declared is None:
+        findings.add("HX4002", f"the {side} schema is not declared", None)
+    else:
+        named = FileNames({side: declared.tree.graph}, findings).statement(statements[0]) if statements else None
+        path = resolve(declared, named.path, findings) if isinstance(named, KeyDeclaration) else None
+        if path is not None:
+            return declared.tree, path
+    raise MappingError(findings.faults or Fault("HX3001", f"{text!r} is no path", hint="such as item/name"))
 
 
 def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | None = None) -> Mapping:

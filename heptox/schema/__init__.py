@@ -81,6 +81,7 @@ from heptox.schema.renaming import (
 from heptox.schema.selections import (
     COMPUTED as COMPUTED,
     SelectionTest as SelectionTest,
+    Test as Test,
     contradict as contradict,
     is_selection as is_selection,
     plain as plain,

@@ -9,16 +9,23 @@ import httpx
 import pytest
 
 from heptox.demo import HOSPITAL
-from heptox.peer.console.examining import examine
+from heptox.peer import PeerFolder
+from heptox.peer.acquaintance.acquainting import schema_key
+from heptox.peer.console.examining import NO_RECORDS, examine
 from heptox.peer.console.mapping_shapes import ElementModel, MappingModel, MappingRequest, ValueModel
+from heptox.peer.console.own_records import OwnRecords
 from heptox.peer.console.samples import MOST_CHARACTERS, MOST_ELEMENTS
+from heptox.schema import read_schema
+from tests.peer.daemons import Daemon
 
 DTDS: Final = {name: (HOSPITAL / name).read_text(encoding="utf-8") for name in ("mongenhosp.dtd", "massgeneral.dtd")}
 ARROWS: Final = (HOSPITAL / "montreal-boston.arrows").read_text(encoding="utf-8")
 
 
-def told(text: str = ARROWS, sample: str | None = None, seed: int = 0) -> MappingModel:
-    return examine(MappingRequest(text=text, files=DTDS, sample=sample, seed=seed))
+def told(
+    text: str = ARROWS, sample: str | None = None, seed: int = 0, own: OwnRecords = NO_RECORDS, **more: str
+) -> MappingModel:
+    return examine(MappingRequest(text=text, files=DTDS | more, sample=sample, seed=seed), own)
 
 
 def values(element: ElementModel) -> Iterator[tuple[str, str, list[int]]]:
@@ -68,7 +75,7 @@ def test_a_mapping_without_faults_is_told_whole() -> None:
 
 def test_arrows_are_drawn_where_they_are_written() -> None:
     text = ARROWS + "Patient/Treat/Doc -> Admission/Coronary/InsName\n"
-    arrows = {tuple(one.source or ()): one.target for one in told(text).arrows}
+    arrows = {tuple(one.sources[0]): one.target for one in told(text).arrows}
     assert arrows["Admission", "Problem"] == ["Admission", "[Illness]"]
     assert arrows["Patient", "@ID"] == ["Admission", "[Illness]", "@ID"]
     assert arrows["Patient", "Treat", "Doc"] == ["Admission", "Coronary", "InsName"]
@@ -80,7 +87,7 @@ def test_faults_are_told_beside_what_is_sound() -> None:
     assert {fault.code for fault in found.faults} == {"HX4001", "HX3001"}
     wrong = line_of("Patient/Nam", text)
     assert [arrow.line for arrow in found.arrows if not arrow.sound] == [wrong]
-    assert next(arrow for arrow in found.arrows if arrow.line == wrong).source is None
+    assert next(arrow for arrow in found.arrows if arrow.line == wrong).sources == []
     assert len(found.rules) == 4
     assert found.example is not None and found.example.target is not None
 
@@ -179,10 +186,16 @@ def test_markup_in_values_is_told_as_text() -> None:
     assert "<script>alert(1)</script>" in {value for _, value, _ in values(found.source)}
 
 
-def test_the_operation_answers_what_the_function_does(http: httpx.Client) -> None:
+def test_the_operation_tries_what_is_drawn_on_the_peers_own_records(http: httpx.Client, peer: Daemon) -> None:
     answer = http.post("/mappings/examine", json={"text": ARROWS, "files": DTDS})
     assert answer.status_code == 200
-    assert MappingModel.model_validate(answer.json()) == told()
+    found = MappingModel.model_validate(answer.json())
+    own = OwnRecords(
+        schema_key(read_schema(HOSPITAL / "mongenhosp.dtd")), PeerFolder.open(peer.folder).document_files()
+    )
+    assert found == told(own=own) != told()
+    assert found.example is not None and found.example.tried == found.example.held == 1
+    assert all(arrow.carried for arrow in found.arrows)
 
 
 @pytest.mark.parametrize(
