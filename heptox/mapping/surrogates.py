@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from heptox.mapping.correspondences import Correspondence, Entity, is_selected_by
+from heptox.mapping.correspondences import Correspondence, Entity
 from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.model import Reference
 from heptox.mapping.paths import Leaf, is_sure, leaf_at, schema_order
 from heptox.pattern import NODE
-from heptox.schema import Path, SchemaTree, is_identifier
+from heptox.schema import Path, SchemaTree, is_identifier, split_selection
 from heptox.xml import XSI_TYPE
 
 
@@ -73,13 +73,13 @@ def with_surrogates(
         if _connects(reference, target)
     ]
     references = [
-        one for one in references if one[1] not in taken and one[1].stop != one[2].stop and not is_selected_by(one[1])
+        one for one in references if one[1] not in taken and one[1].stop != one[2].stop and not _is_said(one[1])
     ]
     refers = {holder.stop for _, holder, _ in references}
     for path in _identifiers(target, drawn):
         leaf = leaf_at(target.tree, path)
-        if is_selected_by(leaf):
-            continue  # it has the value that its selection says
+        if _is_said(leaf):
+            continue  # it has the value that its selection says, or none
         values = [] if leaf in taken else _identity(leaf.stop, drawn, (source, target), refers)
         for value in values:
             found.append(Correspondence(value, leaf))
@@ -102,6 +102,12 @@ def with_surrogates(
         tuple(identified),
         tuple(referring),
     )
+
+
+def _is_said(leaf: Leaf) -> bool:
+    """Whether a selection says of a leaf by which values it selects, or that it is not there."""
+    tests = split_selection(leaf.stop[-1])[1] if leaf.stop else ()
+    return any(test.test in ("=", "not") and test.path == leaf.path for test in tests)
 
 
 def _identifiers(target: DeclaredSide, drawn: _Drawn) -> list[Path]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import permutations, product
 
 from heptox.mapping import Correspondence, Examination, HeadNode, Mapping, Rule, path_text
-from heptox.pattern import NODE, Absence, Comparison, Constant, Presence, Term, Text, leaf_paths, value_expression
+from heptox.pattern import NODE, TAG, Absence, Comparison, Constant, Presence, Term, Text, leaf_paths, value_expression
 from heptox.schema import Path, SelectionTest, contradict, plain, split_selection
 
 
@@ -145,23 +145,23 @@ def _fault(read: Mapping, rule: Rule, head: HeadNode, test: SelectionTest) -> st
     """How a rule makes a node that a condition of its own does not select; a constant is always there."""
     term = head.term(test.path)
     if term is None:
-        invented = any(path == test.path for path, _ in head.surrogates)
-        return None if test.test == "not" or (invented and test.test == "exists") else "is made without"
+        if any(path == test.path for path, _ in head.surrogates):
+            return None if test.test in ("exists", "!=") else "is made with an invented"
+        return None if test.test == "not" else "is made without"
     value = value_expression(term.path)
     if isinstance(value, Constant) and test.test != "not":
         return "is made with another" if contradict((test, SelectionTest("=", test.path, (value.value,)))) else None
     known = [replace(one, path=test.path) for one in _known(rule, term)]
     if test.test == "not":
         return None if contradict((*known, replace(test, test="exists"))) else "may be made with"
-    is_there = any(one.test != "not" for one in known) or read.source.required(
-        rule.path(term), rule.node(term.variable)
-    )
+    is_there = any(one.test != "not" for one in known) or term.path in ((NODE,), (TAG,))
+    is_there = is_there or read.source.required(rule.path(term), rule.node(term.variable))
     if value is not None or not is_there or not _is_bound(rule, head, term):
         return "may be made without"
     if test.test == "!=" and not contradict((*known, replace(test, test="="))):
         return "may be made with another"
-    values = next((one.values for one in known if one.test == "="), None)
-    return "may be made with another" if test.test == "=" and not {*(values or [""])} <= {*test.values} else None
+    equal = any(one.test == "=" and {*one.values} <= {*test.values} for one in known)
+    return "may be made with another" if test.test == "=" and not equal else None
 
 
 def _known(rule: Rule, term: Term) -> Iterator[SelectionTest]:

@@ -492,6 +492,15 @@ def test_what_has_no_surrogate_is_lost_by_name(schema: str, arrows: str, query: 
     assert lost in {loss.path for loss in translation.losses}
 
 
+@pytest.mark.parametrize(
+    ("selection", "made"), [("not(@id)", "<maker>"), ('@id = ("1", "2")', "<maker>"), ("@id", '<maker id="M">')]
+)
+def test_no_identifier_is_invented_that_a_selection_excludes(selection: str, made: str) -> None:
+    flat = FLAT.replace("maker id ID #REQUIRED", "maker id ID #IMPLIED")
+    found = mapping(NESTED, flat, f"a/b/maker -> maker[{selection}]/name\n")
+    assert image(found, DOCUMENT).startswith(f"<t>{made}<name>M</name></maker>")
+
+
 def test_an_identifier_of_a_derived_type_is_not_invented(tmp_path: Path) -> None:
     (tmp_path / "s.dtd").write_text("<!ELEMENT s (b*)> <!ELEMENT b (#PCDATA)>")
     (tmp_path / "t.xsd").write_text("""<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
