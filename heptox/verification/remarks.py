@@ -482,12 +482,12 @@ class _DirectionRemarks:
     # -- what does not come back ---------------------------------------------------------------------------------
 
     def _do_not_come_back(self) -> Iterator[Remark]:
-        lost = sorted(lost_leaves(self.read), key=lambda leaf: (len(leaf), leaf))
+        constant = _constants(self.read.mirrored())  # as selections say, they come back
+        lost = sorted({*lost_leaves(self.read)} - constant, key=lambda leaf: (len(leaf), leaf))
         arrows = {leaf: _readings(self.examined, self.law, leaf) for leaf in lost}
         carried = {source for source, _ in self.read.carried()}
         without = [leaf for leaf in lost if not arrows[leaf] and leaf not in carried]
-        used, constant = self.covered[self.law].used, _constants(self.read.mirrored())
-        tested = [leaf for leaf in without if leaf in used and leaf not in constant]
+        tested = [leaf for leaf in without if leaf in self.covered[self.law].used]
         if tested:
             text = f"{_count(tested)} of the {self.law.answers} {_do(tested)} not come back, used in conditions only"
             yield self.remark(f"{text}: {_named(self.read.source, tested)}")
