@@ -51,7 +51,8 @@ def check(
     Faults are printed on stderr, one a line, each with its place and what would have worked; with --json on stdout too.
 
     Without faults it says what the mapping does to documents, one remark a line, with the line to write where that is
-    not meant: what becomes one, what makes nothing, what does not come back. What makes nothing is counted on DOC.
+    not meant: leaves that are not reached or used, images that are not valid, what contradicts, what becomes one, what
+    makes nothing, what does not come back. --json lists all leaves. What becomes of documents is seen on DOC.
     """
     with uncollected():
         _check(file, documents or (), documents_of, json=json)
