@@ -7,6 +7,8 @@ import { ends, marked, other, panel, picked, reveal, unfold } from "./view.js";
 
 /** @typedef {import("./view.js").Side} Side @typedef {import("./view.js").Node} Node */
 
+/** Whether the keyboard is to come to the form, as soon as it is there. */
+export const editing = signal(false);
 /** @type {import("../libraries.js").Signal<{side: Side, members: Node[]} | null>} siblings around which a box is to be drawn */
 export const boxing = signal(null);
 
@@ -86,7 +88,7 @@ export function editArrow(side, node) {
   if (selected.value === null) nextArrow(side, node);
   if (selected.value === null) return;
   panel.value = "Form";
-  requestAnimationFrame(() => /** @type {HTMLElement | null} */ (document.querySelector(".arrow-form [name=value]"))?.focus());
+  editing.value = true;
 }
 
 /**
