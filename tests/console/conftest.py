@@ -28,7 +28,7 @@ from tests.peer.daemons import Daemon, acquaint, daemon, daemons, hospital_peer,
 
 CHROMIUM: Final = shutil.which("chromium")
 MISSING: Final = "chromium is missing; install it (Debian: apt install chromium)"
-SECONDS: Final = 12
+SECONDS: Final = 90
 SIZE: Final[ViewportSize] = {"width": 1400, "height": 900}
 _OPTIONS: Final = (
     "--no-sandbox",
