@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping as Counts
+from collections.abc import Iterable, Iterator, Mapping as Counts, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -18,11 +18,13 @@ from heptox.cli.inputs import STANDARD_INPUT, Json, MappingFile
 from heptox.cli.output import ExitCode, on_terminal, print_error, print_faults, print_json, print_note, print_result
 from heptox.cli.signals import ended_by_signals
 from heptox.errors import Fault, HeptoxError, InputError, MappingError, Position, SchemaError, StoreError
+from heptox.garbage import uncollected
+from heptox.grammar import Side
 from heptox.mapping import LARGE, Mapping, exchange, load_mapping, load_mapping_text, path_text, print_rules
 from heptox.printable import shown
-from heptox.schema import Path as SchemaPath, conform, validity_faults
+from heptox.schema import DocumentChecker, Path as SchemaPath, SchemaTree, conform, document_checker, validity_faults
 from heptox.translate import Direction
-from heptox.verification import Law, Remark, random_documents, remarks, served
+from heptox.verification import Coverage, Images, Law, Remark, checked, random_documents, served
 from heptox.xml import Document, file_name, line_of, parse_document, read_bytes, write_document
 
 
@@ -41,6 +43,11 @@ def check(
     Without faults it says what the mapping does to documents, one remark a line, with the line to write where that is
     not meant: what becomes one, what makes nothing, what does not come back. What makes nothing is counted on DOC.
     """
+    with uncollected():
+        _check(file, documents or (), documents_of, json=json)
+
+
+def _check(file: str, given: Sequence[str], documents_of: Side | None, *, json: bool) -> None:
     try:
         mapping, arrows = load_mapping_text(file)
     except HeptoxError as error:
@@ -49,19 +56,64 @@ def check(
         print_json({"file": file, "rules": None, "faults": [str(fault) for fault in error.faults]})
         print_faults(error)
         raise typer.Exit(1) from None
-    given = documents or ()
-    sides = read_documents(mapping, given, documents_of)
-    if not given:
+    sides: dict[Side, list[Document]] = read_documents(mapping, given, documents_of)
+    checkers: dict[Side, DocumentChecker] = {}
+    if given:
+        checkers = {
+            law.asks: checker
+            for law in served(mapping)
+            if sides[law.answers] and (checker := _checker(law.read(mapping).target))
+        }
+    else:
         sides = {law.answers: random_documents(mapping, law) for law in served(mapping)}
-    found = remarks(mapping, arrows, sides.get("source", ()), sides.get("target", ()), are_random=not given)
+    found = checked(mapping, arrows, sides, are_random=not given, checkers=checkers)
     rules = {law: len(law.read(mapping).rules) for law in served(mapping)}
     if json:
-        counts = {str(law): rules.get(law) for law in Law}
-        print_json({"file": file, "rules": counts, "faults": [], "remarks": [_remark(remark) for remark in found]})
+        print_json(
+            {
+                "file": file,
+                "rules": {str(law): rules.get(law) for law in Law},
+                "faults": [],
+                "remarks": [_remark(remark) for remark in found.remarks],
+                "confirmed": [_remark(remark) for remark in found.confirmed],
+                "coverage": {str(law): _covered(law.read(mapping), one) for law, one in found.coverage.items()},
+                "images": {str(law): _images(one) for law, one in found.images.items()},
+            }
+        )
         return
     print_result(f"{file}: no faults, {_counted(rules)}")
-    for remark in found:
+    for remark in (*found.confirmed, *found.remarks):
         print_result(str(remark))
+
+
+def _checker(tree: SchemaTree) -> DocumentChecker | None:
+    """What checks documents by the schema of a side as it is written."""
+    file = tree.graph.file
+    return None if file is None else document_checker(file, tree.root)
+
+
+def _covered(read: Mapping, found: Coverage) -> dict[str, Any]:
+    def names(tree: SchemaTree, leaves: Iterable[SchemaPath]) -> list[str]:
+        return [path_text(tree, leaf) for leaf in leaves]
+
+    return {
+        "reached": names(read.target, found.reached),
+        "invented": names(read.target, (leaf for leaf in found.reached if leaf in read.invented_target)),
+        "unreached": names(read.target, found.unreached),
+        "required": names(read.target, found.missing),
+        "used": names(read.source, found.used),
+        "unused": names(read.source, found.unused),
+    }
+
+
+def _images(found: Images) -> dict[str, Any]:
+    return {
+        "documents": len(found.all),
+        "random": found.are_random,
+        "refused": list(found.refusals),
+        "valid": sum(not faults for faults in found.faults),
+        "faults": list(found.reasons),
+    }
 
 
 def _counted(rules: Counts[Law, int]) -> str:

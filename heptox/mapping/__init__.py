@@ -42,7 +42,17 @@ from heptox.mapping.tracing import Trace as Trace, ValueTrace as ValueTrace
 
 if TYPE_CHECKING:
     from heptox.mapping.stored_exchange import exchange_at_rest as exchange_at_rest, exchange_stored as exchange_stored
-    from heptox.mapping.suggesting import Names as Names, Reason as Reason, Suggestion as Suggestion, suggest as suggest
+    from heptox.mapping.suggesting import (
+        PROPOSERS as PROPOSERS,
+        Kind as Kind,
+        Names as Names,
+        Proposal as Proposal,
+        Proposer as Proposer,
+        Reason as Reason,
+        Slot as Slot,
+        Suggestion as Suggestion,
+        suggest as suggest,
+    )
 
 
 __getattr__ = later(__name__)

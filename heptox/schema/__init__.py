@@ -32,6 +32,7 @@ from heptox.schema.generation import (
 )
 from heptox.schema.graph_text import (
     is_graph_text as is_graph_text,
+    is_of_xsd as is_of_xsd,
     parse_graph as parse_graph,
     write_graph as write_graph,
 )

@@ -17,7 +17,7 @@ from heptox.pattern import (
     Term,
     Variable,
     atom_terms,
-    computes,
+    is_computed,
     leaf_paths,
     needed_terms,
     template_terms,
@@ -63,7 +63,7 @@ class Demand:
             terms.update(atom_terms(atom))
             if isinstance(atom, Comparison | Presence):
                 present.update(atom_terms(atom))
-        if computes(member):
+        if any(is_computed(term.path) for term in terms):
             terms = {leaf for term in terms for leaf in computed_of(term)}
             present = {leaf for term in present if isinstance(term, Term) for leaf in needed(term)}
         for variable in member.variables:
@@ -125,7 +125,7 @@ def computed_of(term: Term) -> Iterator[Term]:
 
 def needed(term: Term) -> Iterable[Term]:
     """The leaves that have to be there for a term to be."""
-    return (term,) if value_expression(term.path) is None else needed_terms(term)
+    return needed_terms(term) if is_computed(term.path) else (term,)
 
 
 def lowest_variables(tree: SchemaTree, member: Member) -> list[Variable]:

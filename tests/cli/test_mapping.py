@@ -49,7 +49,9 @@ def test_the_hospital_s_mappings_have_no_faults(arrows: str) -> None:
     found = json.loads(ended.out)
     assert (found["file"], found["faults"]) == (str(HOSPITAL / arrows), [])
     assert found["rules"] == {"along": 4, "against": against}
-    assert [remark["direction"] for remark in found["remarks"]] == [line.split(":")[0] for line in remarks]
+    assert [remark["direction"] for remark in found["confirmed"] + found["remarks"]] == [
+        line.split(":")[0] for line in remarks
+    ]
 
 
 def test_what_makes_nothing_is_counted_on_given_documents(tmp_path: Path) -> None:

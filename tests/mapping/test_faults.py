@@ -162,6 +162,20 @@ seller/town -> entry/from
     assert [found[0] for found in faults(folder, text)] == ["HX4017"]
 
 
+def test_a_tie_of_each_lines_alone_is_at_the_last_of_them(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "s.dtd").write_text((folder / "s.dtd").read_text())
+    (tmp_path / "t.dtd").write_text("<!ELEMENT list (shelf*)> <!ELEMENT shelf (row*)> <!ELEMENT row (#PCDATA | list)*>")
+    text = """\
+source reference product/@sold -> seller/@id
+source reference product/@made -> seller/@id
+each product -> shelf
+each seller -> shelf/row
+"""
+    (found,) = faults(tmp_path, text)
+    assert found[:2] == ("HX4017", 6)
+    assert "source join product/@sold -> seller/@id" in found[3]
+
+
 def test_a_side_that_is_not_declared(folder: Path) -> None:
     found = faults(folder, "product/name -> entry/what", 'source "s.dtd" root shop\n')
     assert [each[0] for each in found] == ["HX4002"]
