@@ -48,11 +48,8 @@ def _parts(statement: Tree[Token]) -> Iterator[LinePart]:
     source, target, *others = subtrees(statement)
     yield _part("source", source)
     if source.data == "conditional":
-        condition, value, otherwise = subtrees(source)
-        yield _part("condition", condition)
-        yield _part("value", value)
-        if otherwise.data != "nothing":
-            yield _part("otherwise", otherwise)
+        kinds: tuple[PartKind, ...] = ("condition", "value", "otherwise")
+        yield from map(_part, kinds, subtrees(source))
     else:
         yield _part("value", source)
     yield from _inside(source)
