@@ -8,7 +8,8 @@ from typing import Final
 import pytest
 
 from heptox.errors import InputError, MappingError
-from heptox.mapping import load_mapping, parse_mapping_arrows
+from heptox.mapping import examine_arrows, load_mapping, parse_mapping_arrows
+from heptox.schema import parse_dtd
 from tests.mapping.building import HOSPITAL
 
 SOURCE: Final = """
@@ -160,6 +161,30 @@ product/name -> entry/what
 seller/town -> entry/from
 """
     assert [found[0] for found in faults(folder, text)] == ["HX4017"]
+
+
+def test_a_tie_of_each_lines_alone_is_told_at_the_line() -> None:
+    schemas = {
+        "s": "<!ELEMENT s (a*)> <!ELEMENT a (b*)> <!ELEMENT b (c)> <!ELEMENT c (#PCDATA)>",
+        "t": "<!ELEMENT t (p*, q*, r*)> <!ELEMENT p (v*)> <!ELEMENT q EMPTY> <!ELEMENT r EMPTY> <!ELEMENT v (#PCDATA)>"
+        + "".join(f"<!ATTLIST {name} id CDATA #REQUIRED ref CDATA #IMPLIED>" for name in "pqr"),
+    }
+    text = """\
+source "s" root s
+target "t" root t
+target key p/@id
+target key r/@id
+target reference p/@ref -> r/@id
+target reference q/@ref -> r/@id
+target reference r/@ref -> p/@id
+each a -> p/v
+each a/b -> q
+"""
+    examined = examine_arrows(text, lambda file, root: parse_dtd(schemas[file], root))
+    assert examined.faults == ()
+    (tie,) = [fault for fault in examined.remarks if fault.code == "HX4017"]
+    assert tie.position is not None and tie.position.line == 9
+    assert tie.hint == "choose one: target join p/@ref -> r/@id"
 
 
 def test_a_side_that_is_not_declared(folder: Path) -> None:

@@ -146,6 +146,6 @@ def _qualifiers(leaves: Mapping[Path, Counter[str]]) -> tuple[Path, ...]:
         and 2 * len(counter) <= counter.total()
         and max(map(len, counter)) <= _LONGEST_CODE
         and leaf[-1] != TAG
-        and "" not in counter
+        and not any(value == "" or "\n" in value for value in counter)
     ]
     return tuple(leaf for _, leaf in sorted(found)[:_MOST_QUALIFIERS])
