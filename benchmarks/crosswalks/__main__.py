@@ -41,7 +41,7 @@ class Results:
 def measured(mapping: Mapping, documents: Sequence[Path], judged: Path, only: str = ANY_TERM) -> Results:
     """What a mapping makes of documents, against those of their names in a folder; ``only`` of terms that match."""
     should = {file.name: read_document(judged / file.name) for file in documents}
-    does = {file.name: exchange(mapping, _conformed(mapping, read_document(file))) for file in documents}
+    does = {file.name: exchange(mapping, conformed(mapping, read_document(file))) for file in documents}
     terms = _annotated(mapping) | judged_terms(should.values())
     names = {term: name for term, name in terms.leaves.items() if re.fullmatch(only, term)}
 
@@ -53,7 +53,7 @@ def measured(mapping: Mapping, documents: Sequence[Path], judged: Path, only: st
     return Results(len(documents), compared(values, names), compared(attributes), compared(groups), names)
 
 
-def _conformed(mapping: Mapping, document: Document) -> Document:
+def conformed(mapping: Mapping, document: Document) -> Document:
     """The document with what its schema adds to it; as it is where it is not valid."""
     try:
         return conform(document, mapping.source.graph)

@@ -19,7 +19,7 @@ from heptox.grammar.query import (
     StringLiteral,
     Switch,
 )
-from heptox.pattern import CASTS, SIGNS, VALUE_FUNCTIONS, Type, ValueFunction, form_of
+from heptox.pattern import CASTS, SIGNS, VALUE_FUNCTIONS, Call, Constant, Type, ValueFunction, form_of
 
 OPERATORS: Final = frozenset(
     name for name, forms in VALUE_FUNCTIONS.items() if forms[0].is_infix and forms[0].result is not Type.BOOLEAN
@@ -52,6 +52,15 @@ def type_of(value: Operand | Expression) -> Type | None:
             return None
 
 
+def may_fail(call: FunctionCall) -> bool:
+    """Whether XQuery raises an error for some values of a call, which is of a cast of texts; here it has no value."""
+    return (
+        call.function.startswith("xs:")
+        and type_of(call.arguments[0]) in (None, Type.STRING)
+        and not isinstance(call.arguments[0], StringLiteral)
+    )
+
+
 def common_type(types: Collection[Type | None]) -> Type | None:
     """The type of what has one of several types; ``ANY`` where they are not used alike."""
     numbers = {Type.DECIMAL, Type.INTEGER}
@@ -60,9 +69,11 @@ def common_type(types: Collection[Type | None]) -> Type | None:
     return Type.STRING if {*types} <= {None, Type.STRING} else Type.ANY
 
 
-def is_computed_with(number: str) -> bool:
-    """Whether a number literal is a decimal that functions compute with."""
-    return CASTS[Type.DECIMAL].read(number) is not None
+def decimal_literal(number: str) -> Call | None:
+    """A number literal as the decimal that functions compute with, if it is one."""
+    cast = CASTS[Type.DECIMAL]
+    value = cast.read(number)
+    return None if value is None else Call(cast.name, (Constant(cast.string(value)),))
 
 
 def form_in_query(

@@ -34,6 +34,7 @@ from heptox.pattern import (
     ValueExpression,
     argument_types,
     double,
+    flipped,
     form_of_call,
     implied_leaves,
     is_cast,
@@ -242,7 +243,11 @@ class FunctionRendering:
         moments = {result_type(one) for one in (left, right)} - {Type.STRING, *_NUMBERS}
         if moments or (computed and not any(map(_is_number, (left, right)))):
             raise _unsaid(call)
-        comparison = syntax.Comparison(operator, *sides)
+        comparison: syntax.Condition = syntax.Comparison(operator, *sides)
+        if isinstance(sides[1], syntax.NumberLiteral) and result_type(left) is Type.STRING:
+            comparison = compared_as_number(operator, sides[0], sides[1])
+        elif isinstance(sides[0], syntax.NumberLiteral) and result_type(right) is Type.STRING:
+            comparison = compared_as_number(flipped(operator), sides[1], sides[0])
         return _all((*self.guards(left), *self.guards(right), comparison))
 
 

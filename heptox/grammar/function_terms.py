@@ -13,7 +13,7 @@ from typing import Final, NoReturn, TypeAlias
 
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import DOCUMENT, Branch
-from heptox.grammar.function_kinds import form_in_query, type_of
+from heptox.grammar.function_kinds import decimal_literal, form_in_query, type_of
 from heptox.grammar.locations import Location, refuse, require_value, value_of
 from heptox.grammar.path_resolution import PathResolver
 from heptox.pattern import (
@@ -278,10 +278,10 @@ def _or_empty(found: FoundTerm, known: frozenset[Term]) -> FoundTerm:
 
 def _number(literal: syntax.NumberLiteral) -> Call:
     """A number as a decimal."""
-    written = evaluate_expression(Call("xs:decimal", (Constant(literal.lexical),)), _no_leaf, _no_leaves)
-    if written is None:
+    number = decimal_literal(literal.lexical)
+    if number is None:
         refuse("HX3045", f"the number {literal.lexical} is not computed with", literal.position)
-    return Call("xs:decimal", (Constant(written),))
+    return number
 
 
 def _uncast(found: FoundTerm, wanted: Type) -> FoundTerm:

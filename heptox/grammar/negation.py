@@ -7,8 +7,28 @@ from typing import NoReturn
 
 from heptox.errors import Position
 from heptox.grammar.branches import Branch, nodes_of
+from heptox.grammar.function_kinds import decimal_literal
 from heptox.grammar.locations import Location, refuse, value_of
-from heptox.pattern import Absence, Atom, Comparison, NoNode, Presence, Term, Text, Variable, selecting
+from heptox.pattern import (
+    TAG,
+    Absence,
+    Atom,
+    Call,
+    Comparison,
+    Constant,
+    Leaf,
+    NoNode,
+    Number,
+    Operand,
+    Presence,
+    Term,
+    Text,
+    ValueExpression,
+    Variable,
+    computed_step,
+    selecting,
+    value_expression,
+)
 from heptox.schema import Path, SchemaTree
 
 
@@ -26,7 +46,7 @@ def absent_alternatives(
         hint = "what is not in one document can be asked: for $d in collection()/name where empty($d/path)"
         refuse("HX3042", "what no document of the collection has is outside the query fragment", position, hint)
     if added:
-        hint = "its predicates compare leaves of that node with leaves outside and strings by =, or ask for presence"
+        hint = "its predicates speak of leaves of that node, or compare them with leaves outside by ="
         where = tree.written(location.absolute)
         chain = [variable.parent for variable in added[1:]] == [variable.name for variable in added[:-1]]
         if location.text or not chain or location.variable != added[-1].name:
@@ -56,13 +76,27 @@ def _tested(
             return path, None
         case Comparison("=", Term(variable, path), Text() as value) if variable == node:
             return path, value
-        case Comparison("=", Term(variable, path), Term(outer) as value) if variable == node:
-            if outer not in between:
-                return path, value
-        case Comparison("=", Term(outer) as value, Term(variable, path)) if variable == node:
-            if outer not in between:
-                return path, value
+        case Comparison("=", Term(variable, path), Term(outer) as value) if variable == node and outer not in between:
+            return path, value
+        case Comparison("=", Term(outer) as value, Term(variable, path)) if variable == node and outer not in between:
+            return path, value
+        case Comparison(operator, left, right):
+            sides = [side for side in (_expression(left, node), _expression(right, node)) if side is not None]
+            if len(sides) == 2:
+                return (computed_step(Call(operator, tuple(sides))),), Text("true")
     _refuse_repeating(where, position, hint)
+
+
+def _expression(side: Operand, node: str) -> ValueExpression | None:
+    """A side of a comparison as one of a function term over the leaves of a node."""
+    match side:
+        case Text(value):
+            return Constant(value)
+        case Number(lexical):
+            return decimal_literal(lexical)
+        case Term(variable, path) if variable == node and path[-1:] != (TAG,):
+            return value_expression(path) or Leaf(path)
+    return None
 
 
 def _is_of_text(atom: Atom, others: Collection[Atom]) -> bool:

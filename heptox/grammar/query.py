@@ -6,7 +6,8 @@ A position is where a node was written; they take no part in comparisons.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Final, Literal, TypeAlias
 
 from heptox.errors import Position
@@ -277,6 +278,17 @@ Expression: TypeAlias = (
 )
 
 
+_NO_NODES: Final = ("str", "bool", "tuple[str, ...]", "Operator")
+
+
+@cache
+def _parts_backwards(kind: type) -> tuple[str, ...]:
+    """The fields of a kind of node in which others may stand."""
+    types = {part.name: str(part.type) for part in fields(kind)}
+    parts: tuple[str, ...] = kind.__match_args__  # type: ignore[attr-defined]  # all but the position
+    return tuple(part for part in reversed(parts) if types[part] not in _NO_NODES)
+
+
 def nodes(value: object) -> Iterator[Node]:
     """All nodes of a syntax tree, each before those in it.
 
@@ -288,8 +300,7 @@ def nodes(value: object) -> Iterator[Node]:
         following = waiting.pop()
         if isinstance(following, Node):
             yield following
-            parts: tuple[str, ...] = type(following).__match_args__  # all but the position
-            waiting += [getattr(following, name) for name in reversed(parts)]
+            waiting += [getattr(following, name) for name in _parts_backwards(type(following))]  # type: ignore[arg-type]
         elif isinstance(following, tuple):
             waiting += reversed(following)
 

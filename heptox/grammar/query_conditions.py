@@ -6,7 +6,7 @@ from typing import Final, Protocol, cast
 
 from lark import Token, Tree
 
-from heptox.grammar.function_kinds import CALLED, is_computed_with, type_of
+from heptox.grammar.function_kinds import CALLED, decimal_literal, type_of
 from heptox.grammar.query import (
     And,
     Comparison,
@@ -118,7 +118,7 @@ class ConditionBuilder:
             kind, other_kind = type_of(one), type_of(other)
             if kind is Type.BOOLEAN:
                 raise self.refusals.refused(tree, "a comparison with a condition", "write it, or not() of it, alone")
-            literal = isinstance(other, NumberLiteral) and is_computed_with(other.lexical)
+            literal = isinstance(other, NumberLiteral) and decimal_literal(other.lexical) is not None
             if kind is not None and kind.is_numeric and not literal:
                 raise self.refusals.refused(
                     tree,

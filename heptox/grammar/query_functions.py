@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from lark import Token, Tree
 
-from heptox.grammar.function_kinds import OPERATORS, form_in_query, is_computed_with, type_of
+from heptox.grammar.function_kinds import OPERATORS, decimal_literal, form_in_query, type_of
 from heptox.grammar.query import (
     Argument,
     Case,
@@ -21,7 +21,7 @@ from heptox.grammar.query import (
     StringLiteral,
     Switch,
 )
-from heptox.grammar.query_parts import Part, function_name
+from heptox.grammar.query_parts import Part, function_name, without_test
 from heptox.grammar.query_refusals import Refusals, RefusedError, Scope
 from heptox.pattern import (
     CASTS,
@@ -61,7 +61,7 @@ class FunctionBuilder:
     def call(self, tree: Tree[Token], scope: Scope) -> FunctionCall:
         """A function of the table, applied."""
         name = function_name(tree)
-        arguments = self._arguments(tree.children[1:], scope)
+        arguments = self._arguments([without_test(part, name) for part in tree.children[1:]], scope)
         return self._applied(tree, name, arguments)
 
     def is_operation(self, tree: Tree[Token]) -> bool:
@@ -156,7 +156,7 @@ class FunctionBuilder:
         if name == "string" and len(arguments) == 1:
             return FunctionCall(name, arguments, position=self.refusals.position(tree))
         for argument in arguments:
-            if isinstance(argument, NumberLiteral) and not is_computed_with(argument.lexical):
+            if isinstance(argument, NumberLiteral) and decimal_literal(argument.lexical) is None:
                 raise self.refusals.refused(
                     tree, f"{name}() of {argument.lexical}", "write fewer digits, and no exponent"
                 )

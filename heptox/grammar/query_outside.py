@@ -131,6 +131,9 @@ def outside_name(token: Token) -> tuple[str, str | None]:
     if token.type == "OUTSIDE_OPERATOR":
         kind = _OPERATOR_NAMES.get(words, "operator")
         return f"{kind} '{words}'", _OPERATOR_HINTS.get(kind) or _OPERATOR_HINTS.get(words)
+    if token.type == "OUTSIDE_CASTABLE_TEST":
+        cast = words.removesuffix("]").split()[-1]
+        return "operator 'castable as'", f"it stands in a cast to the same type: {cast}(path{words})"
     if token.type == "OUTSIDE_CLAUSE":
         return f"clause {words.lower()}", _CLAUSE_HINTS.get(words.lower(), _POSITION)
     if token.type == "OUTSIDE_BINDING":

@@ -248,6 +248,9 @@ class _ExpressionBuilder:
 
     def path_value(self, tree: Tree[Token], scope: Scope) -> Expression:
         """A path, or what else the grammar reads as a path of one step."""
+        for child in tree.children:
+            if isinstance(child, Token) and child.type.startswith("OUTSIDE"):
+                raise self.refusals.refused_token(child)
         single = single_step(tree)
         if isinstance(single, Token) and single.type in ("STRING", "NUMBER", "TAG_VALUE"):
             return self._literal(single, scope)

@@ -40,6 +40,15 @@ def is_call(part: Part | None, name: str) -> TypeGuard[Tree[Token]]:
     return is_rule(part, "call") and function_name(part) == name
 
 
+def without_test(part: Part, cast: str) -> Part:
+    """The argument of a cast, without the test at its end that it can be: what cannot has no value all the same."""
+    last = part.children[-1] if is_rule(part, "path") else None
+    is_test = isinstance(last, Token) and last.type == "OUTSIDE_CASTABLE_TEST"
+    if is_test and str(last).removesuffix("]").split()[-1] == cast:
+        return Tree("path", tree_of(part).children[:-1], tree_of(part).meta)
+    return part
+
+
 def single_step(tree: Tree[Token]) -> Part | None:
     """The only step of a path, when it has neither slashes nor predicates."""
     return tree.children[0] if len(tree.children) == 1 else None

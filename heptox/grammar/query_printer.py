@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-from heptox.grammar.function_kinds import OPERATORS as OPERATORS_OF_VALUES
+from heptox.grammar.function_kinds import OPERATORS as OPERATORS_OF_VALUES, may_fail
 from heptox.grammar.query import (
     And,
     AttributeConstructor,
@@ -180,6 +180,8 @@ def _value(operand: Operand | Conditional, line: str = " ") -> str:
     match operand:
         case FunctionCall(function, arguments) if function in OPERATORS_OF_VALUES:
             return f" {function} ".join(map(_operand, arguments))
+        case FunctionCall(function, (argument,)) if may_fail(operand):
+            return f"{function}({_operand(argument)}[. castable as {function}])"
         case FunctionCall(function, arguments):
             return f"{function}({', '.join(map(_value, arguments))})"
         case Conditional(condition, value, otherwise):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from heptox.errors import Fault, near_names
@@ -27,10 +28,19 @@ def near_name(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | Non
     >>> near_name("Titel", ["author", "title"]), near_name("BOOK", ["books", "book"]), near_name("x", ["title"])
     ('title', 'book', None)
     """
-    by_fold: dict[str, str] = {}
-    for one in known:
-        by_fold.setdefault(one.casefold(), one)
-    folded = name.casefold()
+    return _nearest(name, _by_fold((one, one) for one in known), cutoff)
+
+
+def _by_fold(names: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Names, each by how it is written without regard to case, the first one where several are so."""
+    found: dict[str, str] = {}
+    for written, name in names:
+        found.setdefault(written.casefold(), name)
+    return found
+
+
+def _nearest(written: str, by_fold: Mapping[str, str], cutoff: float) -> str | None:
+    folded = written.casefold()
     if folded in by_fold:
         return by_fold[folded]
     close = near_names(folded, by_fold, cutoff=cutoff)
@@ -125,19 +135,13 @@ def _meant(tree: SchemaTree, step: syntax.Step, context: Path | None) -> str | N
         here = _names_below(tree, context)
         kind = [name for name in here if name.startswith("@") == bool(_sign(step))]
         for name in step.names[:_MOST_NAMES]:
-            near = _near(tree, f"{_sign(step)}{name}", kind)
+            written = tree.graph.prefixes.step
+            by_fold = _by_fold((written(one), one) for one in kind)
+            near = _nearest(written(f"{_sign(step)}{name}"), by_fold, 0.6)
             other = name if _sign(step) else f"@{name}"
             if near or other in here:
                 return f"did you mean {tree.graph.prefixes.step(near or other)}?"
     return _meant_anywhere(tree, step)
-
-
-def _near(tree: SchemaTree, step: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known step that was probably meant, by how both are written."""
-    written = tree.graph.prefixes.step
-    by_text = {written(one): one for one in known}
-    near = near_name(written(step), by_text, cutoff)
-    return None if near is None else by_text[near]
 
 
 def _names_below(tree: SchemaTree, context: Path | None) -> list[str]:
@@ -153,12 +157,19 @@ def _names_below(tree: SchemaTree, context: Path | None) -> list[str]:
 
 def _meant_anywhere(tree: SchemaTree, step: syntax.Step) -> str | None:
     """Where the names of a step, names near them, or the same names of the other kind stand."""
+    return _place_meant(tree, step.names[:_MOST_NAMES], is_attribute=bool(_sign(step)))
+
+
+@lru_cache(maxsize=512)
+def _place_meant(tree: SchemaTree, names: tuple[str, ...], *, is_attribute: bool) -> str | None:
+    """Where it is probably meant that names of one kind stand: the same names are asked of many documents."""
     elements, attributes = sorted(tree.types.names), _attributes(tree.graph)
-    own, other = (attributes, elements) if _sign(step) else (elements, attributes)
-    for name in step.names[:_MOST_NAMES]:
-        near = name if name in own else _near(tree, name, own, FAR)
-        for meant, is_attribute in ((near, bool(_sign(step))), (name if name in other else None, not _sign(step))):
-            place = meant and _place(tree.graph, meant, is_attribute=is_attribute)
+    own, other = (attributes, elements) if is_attribute else (elements, attributes)
+    written = tree.graph.prefixes.step
+    for name in names:
+        near = name if name in own else _nearest(written(name), _by_fold((written(one), one) for one in own), FAR)
+        for meant, is_there in ((near, is_attribute), (name if name in other else None, not is_attribute)):
+            place = meant and _place(tree.graph, meant, is_attribute=is_there)
             if place:
                 return f"did you mean {place}?"
     return None

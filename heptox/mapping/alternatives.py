@@ -79,7 +79,8 @@ class AlternativeChoice:
         others = [
             c
             for c in self.candidates
-            if c not in alternative.offered and self.input.is_connectable((*alternative.chosen, c))
+            if c not in alternative.offered
+            and self.input.is_connectable((*alternative.chosen, c), alternative.entities)
         ]
 
         competed = {c.target for c in alternative.present}

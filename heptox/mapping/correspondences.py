@@ -17,7 +17,6 @@ from heptox.pattern import (
     Inverse,
     Leaf as LeafValue,
     ValueExpression,
-    leaf_paths,
     substituted,
     value_expression,
 )
@@ -124,26 +123,16 @@ def correspondences(
 
 
 def declared_inverses(found: Iterable[Correspondence]) -> tuple[Inverse, ...]:
-    """How leaves of the source are had from the values that arrows compute of them."""
+    """How leaves of the source are had from the values that arrows compute of them.
+
+    That promises nothing of the mirrored reading, whose functions they are: they may give one value for several.
+    """
     return tuple(
         Inverse(plain(c.source.stop), c.source.path[-1], leaf.path, _of_value(value))
         for c in found
         for leaf, value in c.returned
         if leaf.stop == c.source.stop and c.arrow and c.arrow.inverses
     )
-
-
-def mirrored_inverses(found: Iterable[Correspondence]) -> tuple[Inverse, ...]:
-    """How leaves of the target are had from what inverses compute of them: by the functions of one leaf."""
-    inverses = []
-    for c in found:
-        expression = value_expression(c.source.path)
-        for leaf, value in c.returned if len(c.returned) == 1 and c.arrow and c.arrow.inverses else ():
-            computed = value_expression(value.path)
-            if computed is not None and expression is not None and leaf_paths(expression) == (leaf.path,):
-                there = substituted(expression, lambda _: LeafValue(()))
-                inverses.append(Inverse(plain(c.target.stop), value.path[-1], c.target.path, there))
-    return tuple(inverses)
 
 
 def _of_value(leaf: Leaf) -> ValueExpression:

@@ -9,7 +9,7 @@ from heptox.grammar import Arrow, Entity as EntityLine
 from heptox.mapping.alternative import Alternative
 from heptox.mapping.connections import Component, Connection, NotConnected, Tie
 from heptox.mapping.correspondences import Correspondence, Entity
-from heptox.mapping.paths import component, leaf_text, path_text
+from heptox.mapping.paths import component, path_text
 from heptox.mapping.rule_input import RuleInput
 from heptox.schema import Path, constrained_leaves, idref_paths
 
@@ -37,14 +37,13 @@ class GroupConnector:
         return connection
 
     def _report_connection(self, result: NotConnected | Tie, alternative: Alternative) -> None:
-        drawn = alternative.chosen or alternative.entities  # `each` lines alone can make a node
-        last, line = drawn[-1], _line(drawn[-1])
+        lines = alternative.chosen or alternative.entities
         if isinstance(result, NotConnected):
-            self.report_not_connected(result.components, drawn[0])
+            self.report_not_connected(result.components, lines[0])
             return
         if not result.complete:
-            message = f"too many ways connect the groups that {self._target(last)} needs"
-            self.input.findings.add("HX4017", message, line, "declare fewer references")
+            message = f"too many ways connect the groups that {self._target(lines[-1])} needs"
+            self.input.findings.add("HX4017", message, _written(lines[-1]), "declare fewer references")
             return
         common = frozenset.intersection(*(frozenset(connection) for connection in result.connections))
         texts = [
@@ -57,12 +56,14 @@ class GroupConnector:
         ]
         parts = sorted({end for connection in result.connections for link in connection for end in link.ends})
         message = f"{self._list(parts)} are connected in several ways: {'; '.join(texts)}"
-        self.input.findings.add("HX4017", message, line, f"choose one: {self.input.source.name} join {texts[0]}")
+        self.input.findings.add(
+            "HX4017", message, _written(lines[-1]), f"choose one: {self.input.source.name} join {texts[0]}"
+        )
 
     def report_not_connected(self, parts: Sequence[Component], where: Correspondence | Entity) -> None:
         """Report (HX4016) groups that no reference connects."""
         message = f"no reference connects {self._list(parts)}, which {self._target(where)} needs together"
-        self.input.findings.add("HX4016", message, _line(where), self._reference_hint(parts))
+        self.input.findings.add("HX4016", message, _written(where), self._reference_hint(parts))
 
     def _reference_hint(self, parts: Sequence[Component]) -> str:
         """What could be declared: a reference that the schema hints at, else the form of one."""
@@ -76,9 +77,9 @@ class GroupConnector:
                 return f"declare it: {first}{side} reference {self._reference_text(leaf, key)}"
         return f"declare one: {side} reference LEAF -> KEY, between {self._list(parts)}"
 
-    def _target(self, drawn: Correspondence | Entity) -> str:
-        tree = self.input.target.tree
-        return leaf_text(tree, drawn.target) if isinstance(drawn, Correspondence) else path_text(tree, drawn.target)
+    def _target(self, line: Correspondence | Entity) -> str:
+        end = line.target if isinstance(line, Entity) else line.target.absolute
+        return path_text(self.input.target.tree, end)
 
     def _reference_text(self, source: Path, target: Path) -> str:
         return f"{path_text(self.input.source.tree, source)} -> {path_text(self.input.source.tree, target)}"
@@ -88,5 +89,5 @@ class GroupConnector:
         return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
-def _line(drawn: Correspondence | Entity) -> Arrow | EntityLine | None:
-    return drawn.arrow if isinstance(drawn, Correspondence) else drawn.line
+def _written(line: Correspondence | Entity) -> Arrow | EntityLine | None:
+    return line.line if isinstance(line, Entity) else line.arrow

@@ -38,9 +38,11 @@ def infer_rules(
     findings: Findings,
     *,
     mirrored: bool = False,
+    below: Path = (),
 ) -> tuple[Rule, ...]:
-    """One rule for each target group that arrows or ``each`` lines reach, and each alternative; inner groups before
-    those around them. ``sides`` are the one that documents are of, and the one that they are made for.
+    """One rule for each target group at or ``below`` a node that arrows or ``each`` lines reach, and each alternative;
+    inner groups before those around them. ``sides`` are the one that documents are of, and the one that they are made
+    for.
 
     What is wrong goes to ``findings``: groups that cannot be connected (HX4016), ties (HX4017), a box without its tag
     (HX4020), too many alternatives (HX4021), an arrow between members that no node belongs to both of (HX4018). In the
@@ -55,7 +57,7 @@ def infer_rules(
     ordered = sorted(found, key=lambda c: order[c.target])
     rules: dict[Rule, None] = {}
     stops = {c.target.stop for c in found} | {entity.target for entity in entities}
-    for stop in _inside_out(target.tree, stops):
+    for stop in _inside_out(target.tree, (stop for stop in stops if is_at_or_below(stop, below))):
         chain = target.tree.stops(stop)
         candidates = [c for c in ordered if c.target.stop in chain]
         lines = [entity for entity in entities if entity.target in chain]
@@ -78,7 +80,7 @@ def infer_rules(
     left = tuple(c for c in found if c.copied or c.source.absolute not in unsaid)
     _report_nil(unsaid, found, source.tree, findings)
     if mirrored and len(left) < len(found):
-        return infer_rules(replace(arrow_set, arrows=left), entities, sides, findings, mirrored=True)
+        return infer_rules(replace(arrow_set, arrows=left), entities, sides, findings, mirrored=True, below=below)
     return said
 
 

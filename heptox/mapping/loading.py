@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping as Files, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path as FilePath
 from typing import Final
 
@@ -24,21 +24,19 @@ from heptox.mapping.computed_leaves import with_tables
 from heptox.mapping.constants import constant_leaves, constant_value
 from heptox.mapping.correspondences import (
     Correspondence,
+    Entity,
     check_boxes,
     correspondences,
     declared_inverses,
     entities,
     lines_ends,
-    mirrored_inverses,
 )
-from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, read_schemas, with_virtual_nodes
+from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, read_schemas
 from heptox.mapping.file_names import FileNames
 from heptox.mapping.findings import Findings
-from heptox.mapping.inference import infer_rules
-from heptox.mapping.mirroring import infer_mirrored, read_along
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.reading import read_rules
-from heptox.mapping.surrogates import with_surrogates
+from heptox.mapping.readings import MappingLines, Reading, read_along, read_mirrored
 from heptox.schema import Path, SchemaGraph, parse_schema, read_schema
 from heptox.xml import STANDARD_INPUT, decode_dtd, decode_text, file_name, read_text
 
@@ -101,15 +99,31 @@ class Examination:
     """What the text of an ``.arrows`` file says, as far as it can be understood, and everything that is wrong with it.
 
     ``faults`` come in the order of the file. ``sound`` is the mapping of what is not wrong, ``None`` where a side has
-    no schema; only without faults is it what the text means. ``remarks`` say what the mirrored reading lacks.
+    no schema; only without faults is it what the text means. ``remarks`` say what the mirrored reading lacks. The
+    ``readings`` are what rules were inferred of, along and against the arrows.
     """
 
     statements: tuple[Statement, ...]
     declared: DeclaredSides
-    correspondences: tuple[Correspondence, ...]
     sound: Mapping | None
     faults: tuple[Fault, ...]
     remarks: tuple[Fault, ...] = ()
+    correspondences: tuple[Correspondence, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    readings: tuple[Reading, ...] = ()
+
+    def rules_with_each(self, source: Path, target: Path, *, mirrored: bool) -> tuple[Rule, ...] | None:
+        """The rules of one reading with one ``each`` line more, between nodes of the lines: those for what is at and
+        below the node that it makes there, at least, so that many lines can be tried. ``None`` where it is a fault.
+        """
+        along, against = self.readings
+        entity, findings = Entity(source, target), Findings("", None)
+        if entity in self.entities:
+            return None
+        rules, _ = along.near(target).with_each(entity).inferred(findings)
+        if mirrored and not findings:
+            rules, _ = against.near(source).with_each(entity.mirrored()).inferred(Findings("", None))
+        return None if findings else rules
 
 
 def no_tables(file: str) -> str:
@@ -117,7 +131,7 @@ def no_tables(file: str) -> str:
     raise MappingError(Fault("HX4042", f'there is no table "{file}" here'))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ArrowsText:
     """The text of an ``.arrows`` file, and how what it names is read: schemas and tables. Lines can be tried on it."""
 
@@ -126,9 +140,13 @@ class ArrowsText:
     file: str | None = None
     tables: ReadTable = no_tables
 
+    @cached_property
+    def _examined(self) -> Examination:
+        return examine_arrows(self.text, self.read, self.file, self.tables)
+
     def examined(self) -> Examination:
         """What the text says."""
-        return examine_arrows(self.text, self.read, self.file, self.tables)
+        return self._examined
 
     def with_line(self, line: str) -> ArrowsText:
         """The text with one line more."""
@@ -152,11 +170,11 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None, tables:
     statements = tuple(statement for statement in named if statement is not None)
     declared = declare([s for s in statements if not isinstance(s, Arrow | EntityLine)], schemas, findings)
     if declared.source is None or declared.target is None:
-        return Examination(shown, declared, (), None, findings.faults)
+        return Examination(shown, declared, None, findings.faults)
     drawn = (with_tables(statement, tables, findings) for statement in statements if isinstance(statement, Arrow))
     arrows = [arrow for arrow in drawn if arrow is not None]
     boxes = [statement for statement in statements if isinstance(statement, BoxDeclaration)]
-    lines = [statement for statement in statements if isinstance(statement, EntityLine)]
+    each = [statement for statement in statements if isinstance(statement, EntityLine)]
     sides = declared.source, declared.target
     remarks = Findings(text, file)
     constants = constant_leaves(arrows, sides[1], findings, remarks)
@@ -164,20 +182,17 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None, tables:
     if not faults and None not in named:
         # A line that cannot be read may be the very arrow that a box lacks.
         check_boxes(boxes, found, sides, findings)
-    every = entities(lines, *sides, findings)
+    every = entities(each, *sides, findings)
     source_nodes, target_nodes = lines_ends(found, every)
     sides = sides[0].with_identifiers(source_nodes), sides[1].with_identifiers(target_nodes)
-    read_arrows, read_lines = read_along(found, every, constants)
-    read_ends = lines_ends(read_arrows, read_lines)
-    seen = with_virtual_nodes(sides[0], read_ends[0]), with_virtual_nodes(sides[1], read_ends[1])
-    made = with_surrogates(read_arrows, read_lines, *seen)
-    along = infer_rules(made, read_lines, seen, findings)
-    mirrored = infer_mirrored(found, every, constants, sides, remarks)
-    sound = _mapping(DeclaredSides(sides[0], mirrored.target), along, mirrored.rules)
-    sound = replace(sound, invented_source=mirrored.invented, invented_target=made.invented)
-    inverses = declared_inverses(found)
-    sound = replace(sound, source_inverses=inverses, target_inverses=mirrored_inverses(found))
-    return Examination(shown, declared, found, sound, findings.faults, remarks.faults)
+    lines = MappingLines(found, every, constants, *sides)
+    along, (against, references) = read_along(lines), read_mirrored(lines, remarks)
+    rules, invented_target = along.inferred(findings)
+    mirrored, invented_source = against.inferred(remarks)
+    sound = _mapping(DeclaredSides(sides[0], replace(sides[1], references=references)), rules, mirrored)
+    sound = replace(sound, invented_source=invented_source, invented_target=invented_target)
+    sound = replace(sound, source_inverses=declared_inverses(found))
+    return Examination(shown, declared, sound, findings.faults, remarks.faults, found, every, (along, against))
 
 
 def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | None = None) -> Mapping:

@@ -30,6 +30,7 @@ class RuleInput:
         parts = (component(self.source.tree, c.source.stop) for c in chosen)
         return [part for part in dict.fromkeys(parts) if part is not None]
 
-    def is_connectable(self, chosen: Iterable[Correspondence]) -> bool:
-        """Whether references can connect all that some arrows lead out of."""
-        return len(self.network.classes(self.components(chosen))) <= 1
+    def is_connectable(self, chosen: Iterable[Correspondence], lines: Iterable[Entity] = ()) -> bool:
+        """Whether references can connect all that some arrows and ``each`` lines lead out of."""
+        parts = (part for line in lines if (part := component(self.source.tree, line.source)) is not None)
+        return len(self.network.classes((*self.components(chosen), *parts))) <= 1

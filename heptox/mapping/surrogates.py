@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from heptox.mapping.correspondences import Correspondence, Entity, is_selected_by
 from heptox.mapping.declarations import DeclaredSide
@@ -28,6 +29,28 @@ class ArrowSet:
     referring: tuple[tuple[Leaf, Path], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What leads to target stop nodes: arrows, and the source nodes that one stands for; and the nodes above any to
+    which arrows lead.
+    """
+
+    arrows: Mapping[Path, Sequence[Correspondence]]
+    stands_for: Mapping[Path, Sequence[Path]]
+    above: frozenset[Path]
+
+    @classmethod
+    def of(cls, arrows: Sequence[Correspondence], entities: Sequence[Entity]) -> _Drawn:
+        by_stop: dict[Path, list[Correspondence]] = {}
+        for arrow in arrows:
+            by_stop.setdefault(arrow.target.stop, []).append(arrow)
+        stands_for: dict[Path, list[Path]] = {}
+        for entity in entities:
+            stands_for.setdefault(entity.target, []).append(entity.source)
+        above = frozenset(stop[:length] for stop in by_stop for length in range(len(stop)))
+        return cls(by_stop, stands_for, above)
+
+
 def with_surrogates(
     arrows: Sequence[Correspondence], entities: Sequence[Entity], source: DeclaredSide, target: DeclaredSide
 ) -> ArrowSet:
@@ -39,6 +62,7 @@ def with_surrogates(
     well; of several that do, those that ``target.joins`` says to connect by. That a node refers to itself is not said.
     """
     found = list(arrows)
+    drawn = _Drawn.of(arrows, entities)
     taken = {c.target for c in found}
     invented: dict[Path, None] = {}
     identified: list[Leaf] = []
@@ -51,19 +75,19 @@ def with_surrogates(
         one for one in references if one[1] not in taken and one[1].stop != one[2].stop and not is_selected_by(one[1])
     ]
     refers = {holder.stop for _, holder, _ in references}
-    for path in _identifiers(target):
+    for path in _identifiers(target, drawn):
         leaf = leaf_at(target.tree, path)
         if is_selected_by(leaf):
             continue  # it has the value that its selection says
-        values = [] if leaf in taken else _identity(leaf.stop, arrows, entities, (source, target), refers)
+        values = [] if leaf in taken else _identity(leaf.stop, drawn, (source, target), refers)
         for value in values:
             found.append(Correspondence(value, leaf))
             invented[path] = None
-        if not values and leaf not in taken and _is_identified(leaf.stop, arrows, source, target.tree):
+        if not values and leaf not in taken and _is_identified(leaf.stop, drawn, source.tree, target.tree):
             identified.append(leaf)
     referring: list[tuple[Leaf, Path]] = []
     for reference, holder, key in references:
-        found += _followed(holder, reference.target, arrows, found, source.tree)
+        found += _followed(holder, reference.target, drawn, found, source.tree)
         if reference.target in invented:
             invented[reference.source] = None
         if key in identified and holder.stop:
@@ -79,62 +103,62 @@ def with_surrogates(
     )
 
 
-def _identifiers(target: DeclaredSide) -> list[Path]:
-    """The leaves that identify stop nodes, and those that are referred to, in schema order.
+def _identifiers(target: DeclaredSide, drawn: _Drawn) -> list[Path]:
+    """The leaves that identify stop nodes that are made, and those that are referred to, in schema order.
 
     Of two elements that are there together one alone has an identifier of its own, and none is there for that alone.
     """
     tree = target.tree
-    own = {key for key in target.keys if is_identifier(tree, key) and key[:-1] == tree.stop(key)}
+    made = (key for key in target.keys if key[:-1] in drawn.arrows or key[:-1] in drawn.stands_for)
+    own = {key for key in made if is_identifier(tree, key) and key[:-1] == tree.stop(key)}
     referred = {reference.target for reference in target.references}
     found = (key for key in own | referred if (stop := tree.stop(key)) and tree.required(key[:-1], below=stop))
     return sorted(found, key=lambda key: schema_order(tree, key))
 
 
 def _identity(
-    stop: Path,
-    arrows: Sequence[Correspondence],
-    entities: Sequence[Entity],
-    sides: tuple[DeclaredSide, DeclaredSide],
-    refers: Collection[Path],
+    stop: Path, drawn: _Drawn, sides: tuple[DeclaredSide, DeclaredSide], refers: Collection[Path]
 ) -> list[Leaf]:
     """The leaves of the source whose values are as good as the identity of a target node: one, or one for each source
     node that it may stand for. A key of one kind of nodes says nothing of another kind, so several are themselves.
     What a node at one of ``refers`` refers to distinguishes it as well.
     """
-    source, target = sides
-    tree, above = source.tree, target.tree.stops(stop)[1:-1]
-    stands_for = list(dict.fromkeys(entity.source for entity in entities if entity.target == stop))
+    tree, above = sides[0].tree, sides[1].tree.stops(stop)[1:-1]
+    stands_for = list(dict.fromkeys(drawn.stands_for.get(stop, ())))
     if stands_for:
-        keys = [leaf for leaf in (leaf_at(tree, key) for key in source.keys) if [leaf.stop] == stands_for]
+        keys = _keys_by_stop(tree, sides[0].keys).get(stands_for[0], ()) if len(stands_for) == 1 else ()
         sure = [leaf for leaf in keys if is_sure(tree, leaf)]
         if sure:
             return [min(sure, key=lambda leaf: schema_order(tree, leaf.absolute))]
         return [Leaf(node, (NODE,)) for node in stands_for]
-    own = [c for c in arrows if c.target.stop == stop]
-    if (
-        stop in refers
-        or any(c.target.stop in above for c in arrows)
-        or any(entity.target in above for entity in entities)
-    ):
+    if stop in refers or any(node in drawn.arrows or node in drawn.stands_for for node in above):
         return []  # what is above distinguishes its nodes as well
+    own = drawn.arrows.get(stop, ())
     if len(own) != 1 or own[0].copied or own[0].into or own[0].out_of or not own[0].source.stop:
         return []
     leaf = own[0].source
-    return [leaf] if leaf.absolute in tree and _shows(stop, own, arrows, tree) else []
+    return [leaf] if leaf.absolute in tree and _shows(stop, drawn, tree) else []
 
 
-def _shows(stop: Path, own: Sequence[Correspondence], arrows: Sequence[Correspondence], source: SchemaTree) -> bool:
-    """Whether a target node that is there has a value at one of its ``own`` arrows."""
-    is_alone = not any(c.target.stop[: len(stop)] == stop != c.target.stop for c in arrows)
-    return is_alone or any(is_sure(source, c.source) for c in own)
+@lru_cache(maxsize=8)
+def _keys_by_stop(tree: SchemaTree, keys: frozenset[Path]) -> Mapping[Path, Sequence[Leaf]]:
+    """The keys by the stop nodes that own them; lines are tried again and again on the same."""
+    found: dict[Path, list[Leaf]] = {}
+    for key in keys:
+        leaf = leaf_at(tree, key)
+        found.setdefault(leaf.stop, []).append(leaf)
+    return found
 
 
-def _is_identified(stop: Path, arrows: Sequence[Correspondence], source: DeclaredSide, target: SchemaTree) -> bool:
+def _shows(stop: Path, drawn: _Drawn, source: SchemaTree) -> bool:
+    """Whether a target node that is there has a value at one of its own arrows."""
+    return stop not in drawn.above or any(is_sure(source, c.source) for c in drawn.arrows.get(stop, ()))
+
+
+def _is_identified(stop: Path, drawn: _Drawn, source: SchemaTree, target: SchemaTree) -> bool:
     """Whether values of leaves identify a target node, those of the nodes above it among them."""
-    own = [c for c in arrows if c.target.stop == stop]
-    is_copied = any(c.copied for c in arrows if c.target.stop in target.stops(stop))
-    return bool(stop and own) and not is_copied and _shows(stop, own, arrows, source.tree)
+    is_copied = any(c.copied for node in target.stops(stop) for c in drawn.arrows.get(node, ()))
+    return bool(stop and stop in drawn.arrows) and not is_copied and _shows(stop, drawn, source)
 
 
 def _without_cycles(
@@ -162,10 +186,10 @@ def _connects(reference: Reference, side: DeclaredSide) -> bool:
 
 
 def _followed(
-    holder: Leaf, key: Path, arrows: Sequence[Correspondence], found: Sequence[Correspondence], source: SchemaTree
+    holder: Leaf, key: Path, drawn: _Drawn, found: Sequence[Correspondence], source: SchemaTree
 ) -> list[Correspondence]:
     """Arrows into a leaf that refers to a key, from what the key takes, if what makes its node makes that one too."""
-    stops = {c.source.stop for c in arrows if c.target.stop == holder.stop}
+    stops = {c.source.stop for c in drawn.arrows.get(holder.stop, ())}
     return [
         Correspondence(c.source, holder, out_of=c.out_of)
         for c in found

@@ -121,7 +121,6 @@ from heptox.pattern.value_meaning import (
     is_total as is_total,
     needed_leaves as needed_leaves,
 )
-from heptox.pattern.value_printing import expression_in_xquery as expression_in_xquery
 from heptox.pattern.value_types import CASTS as CASTS, Type as Type, ValueFunction as ValueFunction
 from heptox.pattern.value_typing import (
     argument_types as argument_types,

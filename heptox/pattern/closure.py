@@ -27,7 +27,7 @@ from heptox.pattern.model import (
 from heptox.pattern.operators import Operator
 from heptox.pattern.orderings import Orderings
 from heptox.pattern.rewrite import atom_terms, computes, template_terms
-from heptox.pattern.value_expression import Constant, value_expression
+from heptox.pattern.value_expression import Constant, is_computed, value_expression
 from heptox.pattern.values import holds
 from heptox.schema import Path
 
@@ -134,8 +134,9 @@ class Closure:
         while place not in self._present:
             self._present.add(place)  # with all nodes above it
             place = place[0], place[1][:-1]
-        for leaf in needed_terms(term):
-            self._mark_present(leaf)
+        if is_computed(term.path):
+            for leaf in needed_terms(term):
+                self._mark_present(leaf)
 
     def _mark_absent(self, term: Term) -> None:
         """Note that a term is absent: that the highest node is which cannot be there without it."""

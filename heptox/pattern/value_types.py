@@ -241,11 +241,6 @@ class ValueFunction:
         """Whether it is written between its arguments."""
         return self.xquery is not None and self.xquery.startswith("{0} ")
 
-    @property
-    def has_operands(self) -> bool:
-        """Whether an operator stands between its arguments, in whatever it is written as."""
-        return self.xquery is not None and "{0} " in self.xquery
-
     def shown(self, arguments: Sequence[str]) -> str:
         """The call as XPath writes it, of arguments as they are written."""
         if self.xquery is None or self.xquery == "{0}":

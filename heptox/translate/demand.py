@@ -18,6 +18,7 @@ from heptox.pattern import (
     Variable,
     atom_terms,
     computes,
+    is_computed,
     leaf_paths,
     needed_terms,
     template_terms,
@@ -125,7 +126,7 @@ def computed_of(term: Term) -> Iterator[Term]:
 
 def needed(term: Term) -> Iterable[Term]:
     """The leaves that have to be there for a term to be."""
-    return (term,) if value_expression(term.path) is None else needed_terms(term)
+    return needed_terms(term) if is_computed(term.path) else (term,)
 
 
 def lowest_variables(tree: SchemaTree, member: Member) -> list[Variable]:

@@ -54,11 +54,13 @@ def with_wholes(mapping: Mapping) -> Mapping:
             for path in dict.fromkeys(inside)
         )
     filled = {(*head.node, *leaf) for rule in mapping.rules for head in rule.head for leaf, _ in head.leaves}
+    bound = {variable.node for rule in mapping.rules for variable in rule.variables}
+    made = {head.node for rule in mapping.rules for head in rule.head}
     return replace(
         mapping,
         along=tuple(map(with_argument_leaves, mapping.rules)),
-        source=_taking_whole(mapping.source, sources, used),
-        target=_taking_whole(mapping.target, {target for _, target in copied}, filled),
+        source=_taking_whole(mapping.source, sources, used, bound),
+        target=_taking_whole(mapping.target, {target for _, target in copied}, filled, made),
     )
 
 
@@ -82,8 +84,9 @@ def _with_keys(rule: Rule) -> Rule:
     return replace(rule, conditions=tuple(dict.fromkeys((*rule.conditions, *there))))
 
 
-def _taking_whole(tree: SchemaTree, copied: set[Path], used: set[Path]) -> SchemaTree:
-    entered = {leaf[:length] for leaf in used for length in range(len(leaf))}
+def _taking_whole(tree: SchemaTree, copied: set[Path], leaves: set[Path], nodes: set[Path]) -> SchemaTree:
+    entered = {leaf[:length] for leaf in leaves for length in range(len(leaf))}
+    entered |= {node[:length] for node in nodes for length in range(len(node) + (node not in copied))}
     wholes = frozenset(path for path in copied if not any(path[:length] in copied for length in range(len(path))))
     return SchemaTree(tree.graph, tree.boxes, wholes, frozenset(filter(tree.is_element, entered)))
 

@@ -15,7 +15,17 @@ from random import Random
 from typing import Final
 
 from heptox.errors import Fault, HeptoxError
-from heptox.mapping import ArrowsText, Examination, HeadNode, Mapping, Rule, Trace, exchange, owning_stop, path_text
+from heptox.mapping import (
+    ArrowsText,
+    Examination,
+    HeadNode,
+    Mapping,
+    Rule,
+    Trace,
+    exchange,
+    owning_stop,
+    path_text,
+)
 from heptox.pattern import NODE, TAG, Term
 from heptox.schema import COMPUTED, TEXT, Path, SchemaTree, idref_paths
 from heptox.verification.cases import CaseMaker
@@ -35,10 +45,10 @@ from heptox.xml import Document, XmlElement
 
 MOST_NAMED: Final = 8
 """Leaves that one remark names at most."""
-MOST_TRIES: Final = 100
+MOST_TRIES: Final = 500
 """Lines that are tried at most."""
-MOST_RULES: Final = 10_000
-"""How many rules are inferred at most for all lines that are tried."""
+MOST_RULES: Final = 600
+"""How many rules are inferred at most for all lines that are tried, but for ``each`` lines."""
 LIKE: Final = 0.75
 """How like the names of two leaves are between which an arrow is proposed."""
 
@@ -75,7 +85,8 @@ def remarks(
     tries: int = MOST_TRIES,
 ) -> tuple[Remark, ...]:
     """What there is to know of a mapping, each direction after the other; ``arrows`` is its text, if it was inferred,
-    on which as many lines as ``tries`` says are tried, fewer where it has very many rules: each time, all are inferred.
+    on which as many lines as ``tries`` says are tried, but of those for which all its rules are inferred again fewer
+    where these are very many.
 
     What makes nothing is counted on the documents, which are valid ones of their side, and said to be random if they
     ``are_random``.
@@ -83,7 +94,7 @@ def remarks(
     documents = {Law.ALONG: source_documents, Law.AGAINST: target_documents}
     examined = None if arrows is None else arrows.examined()
     rules = sum(len(law.read(mapping).rules) for law in served(mapping))
-    trials = None if arrows is None else _LineTrials(arrows, min(tries, MOST_RULES // max(rules, 1)))
+    trials = None if arrows is None else _LineTrials(arrows, tries, min(tries, MOST_RULES // max(rules, 1)))
     found: list[Remark] = []
     for law in served(mapping):
         found += _DirectionRemarks(mapping, law, trials, examined, documents[law], are_random).remarks()
@@ -102,17 +113,31 @@ def random_documents(mapping: Mapping, law: Law, cases: int = 3) -> list[Documen
 
 @dataclass(slots=True)
 class _LineTrials:
-    """The text of a mapping, on which a number of lines are tried, each once."""
+    """The text of a mapping, on which a number of lines are tried, each once: ``each`` lines for the nodes that they
+    are about, and a smaller number for all its rules.
+    """
 
     arrows: ArrowsText
+    each_left: int
     left: int
     known: dict[str, Mapping | None] = field(default_factory=dict)
 
     def sound_with(self, line: str) -> Mapping | None:
+        """The mapping with a line more; ``None`` where that is a fault, or is not tried."""
         if line not in self.known:
             self.left -= 1
             self.known[line] = sound_with(self.arrows, line) if self.left >= 0 else None
         return self.known[line]
+
+    def makes_of_each(self, law: Law, node: Path, made: HeadNode) -> bool:
+        """Whether an ``each`` line is no fault, and every node makes one of an image by it, with its leaves."""
+        self.each_left -= 1
+        if self.each_left < 0:
+            return False
+        ends = (node, made.node) if law is Law.ALONG else (made.node, node)
+        rules = self.arrows.examined().rules_with_each(*ends, mirrored=law is Law.AGAINST) or ()
+        heads = (head for rule in rules for head in rule.head if head.node == made.node and head.each is not None)
+        return any({*head.paths} >= {*made.paths} for head in heads)
 
 
 @dataclass
@@ -263,11 +288,11 @@ class _DirectionRemarks:
         else:
             text = f"there is one {node} {f'for each {above}' if parent else 'for the whole document'}"
             text += ": no leaf of its own tells several apart"
-        line = next((line for line in self._entities(rule, head) if self._tells_apart(line, head.node)), None)
+        line = self._each_line(rule, head)
         return self.remark(text, line and f"write, if each is its own: {line}")
 
-    def _entities(self, rule: Rule, head: HeadNode) -> Iterator[str]:
-        """Lines by which a source node stands for each node: first of one that stands below all others that its leaves
+    def _each_line(self, rule: Rule, head: HeadNode) -> str | None:
+        """The line by which a source node makes each node: first of one that stands below all others that its leaves
         come from, for several of it may make one of them.
         """
         counts = Counter(rule.node(term.variable) for _, term in head.leaves)
@@ -276,9 +301,13 @@ class _DirectionRemarks:
             counts = Counter(rule.node(term.variable) for one in below for _, term in one.leaves)
         apart = {rule.node(name) for name in self._told_apart(rule, rule.head)} if head.leaves else set()
         lowest = {node for node in counts if all(node[: len(other)] == other for other in counts)}
+        reading = self.examined.readings[self.law is Law.AGAINST] if self.examined else None
         for node in sorted(counts, key=lambda node: (node not in lowest, node in apart, -counts[node], len(node))):
-            if node:
-                yield self._entity(node, head.node)
+            if node and reading is not None and self.trials is not None:
+                drawn = reading.drawn(node)
+                if self.trials.makes_of_each(self.law, drawn, head):
+                    return self._entity(drawn, head.node)
+        return None
 
     def _entity(self, node: Path, made: Path) -> str:
         return entity_line(self._along, *((node, made) if self.law is Law.ALONG else (made, node)))
@@ -287,11 +316,6 @@ class _DirectionRemarks:
     def _along(self) -> Mapping:
         """The mapping as its file has it."""
         return self.read if self.law is Law.ALONG else self.read.mirrored()
-
-    def _tells_apart(self, line: str, node: Path) -> bool:
-        changed = self._sound_with(line)
-        heads = [head for rule in changed.rules for head in rule.head if head.node == node] if changed else []
-        return any(head.each is not None for head in heads)
 
     # -- what makes nothing --------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ BOXED: Final = SchemaTree(PLAIN.graph, (Box("Illness", ("Ward",), ("Heart", "Lun
     ("query", "code", "column", "said"),
     [
         (
-            "for $p in //Patient where not($p/Treat[Date < 'x']) return $p/Name",
+            "for $p in //Patient where not($p/Treat[Date < $p/Name]) return $p/Name",
             "HX3042",
             31,
             "repeating path Patient/Treat",

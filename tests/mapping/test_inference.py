@@ -208,3 +208,12 @@ def test_standard_input_and_other_names_are_told_apart_by_what_they_hold(tmp_pat
     ):
         (tmp_path / name).write_text(text, encoding="utf-8")
         assert load_mapping(tmp_path / name) == hospital()
+
+
+def test_an_each_line_makes_nodes_where_the_arrows_lead_out_of_others() -> None:
+    found = mapping(LIBRARY, BIB, """
+each item[name = "x"] -> book
+item[name = "y"]/name -> book/title
+""")  # fmt: skip
+    heads = [rule.head[-1] for rule in found.rules]
+    assert [(head.each is not None, head.paths) for head in heads] == [(False, (("title",),)), (True, ())]

@@ -24,7 +24,6 @@ from heptox.pattern import (
     evaluate_expression,
     expression_faults,
     expression_in_sql,
-    expression_in_xquery,
     inverse,
     is_one_to_one,
     is_total,
@@ -39,6 +38,7 @@ from heptox.store import sql
 from tests.pattern.random_expressions import RandomExpressions, call, leaf
 from tests.support.budget import tries, usually
 from tests.support.saxon import evaluate as judged
+from tests.support.value_printing import expression_in_xquery
 
 A, B, N, M, D, T, S = map(leaf, "abnmdts")
 ROWS: Final = usually(1_500, 10_000)

@@ -795,7 +795,11 @@ class QueryMaker:
     def empty(self, variable: _Bound) -> str | None:
         if self.chance(0.4) and (below := self.below(variable)):
             with_value = self.chance(0.3) and self.single(_Bound(".", below))
-            predicate = f"[{self.random.choice(with_value)} = '{self.random.choice('12xv')}']" if with_value else ""
+            predicate = ""
+            if with_value:
+                operator = "=" if self.chance(0.7) else self.operator()
+                other = self.random.choice(with_value) if self.chance(0.1) else f"'{self.random.choice('12xv')}'"
+                predicate = f"[{self.random.choice(with_value)} {operator} {other}]"
             return f"empty({_relative(variable.name + self.steps(below, len(variable.node)))}{predicate})"
         options = self.single(variable)
         if not options:

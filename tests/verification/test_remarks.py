@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from importlib import import_module
+from random import Random
 from typing import Final
 
 import pytest
 
-from heptox.mapping import ArrowsText, Mapping
-from heptox.schema import parse_dtd
+from heptox.mapping import ArrowsText, Correspondence, Mapping
+from heptox.schema import Path, parse_dtd
 from heptox.verification import Law, Remark, random_documents, remarks
+from heptox.verification.round_trips import entity_line, sound_with
 from heptox.xml import parse_document
+from tests.support.random_mappings import random_problem
 
 SHOP: Final = """<!ELEMENT shop (item*, maker*)> <!ELEMENT item (title, year?, subject*)> <!ELEMENT title (#PCDATA)>
 <!ATTLIST item by IDREF #IMPLIED> <!ELEMENT maker (name)> <!ATTLIST maker id ID #REQUIRED>
@@ -23,7 +26,8 @@ MADE: Final = f"{ALL}maker/name -> shelf/book/maker\n"
 
 def written(lines: str, source: str = SHOP, target: str = LIB) -> ArrowsText:
     dtds = {"s.dtd": source, "t.dtd": target}
-    return ArrowsText(f'source "s.dtd"\ntarget "t.dtd"\n{lines}', lambda file, root: parse_dtd(dtds[file], root))
+    roots = {file: dtd.split(None, 2)[1] for file, dtd in dtds.items()}
+    return ArrowsText(f'source "s.dtd"\ntarget "t.dtd"\n{lines}', lambda file, _: parse_dtd(dtds[file], roots[file]))
 
 
 def sound(arrows: ArrowsText) -> Mapping:
@@ -174,10 +178,41 @@ def test_no_more_lines_are_tried_than_asked_for(tries: int) -> None:
     assert tries or not any("each" in (one.hint or "") for one in found)
 
 
-def test_few_lines_are_tried_where_there_are_very_many_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    arrows = written(MADE)
-    monkeypatch.setattr(import_module("heptox.verification.remarks"), "MOST_RULES", 1)
-    assert remarks(sound(arrows), arrows) == remarks(sound(arrows), arrows, tries=0)
+def test_of_very_many_rules_only_each_lines_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrows = written("item/title -> shelf/book/name", target=LIB.replace("published", "year"))
+    hints = [one.hint for one in remarks(sound(arrows), arrows)]
+    assert "perhaps: item/year -> shelf/book/year" in hints
+    monkeypatch.setattr(import_module("heptox.verification.remarks"), "MOST_RULES", 0)
+    few = {one.hint for one in remarks(sound(arrows), arrows)}
+    assert few == {*hints, None} - {"perhaps: item/year -> shelf/book/year"}
+
+
+@pytest.mark.parametrize("seed", [15, 18, 36, 53, 368])
+def test_an_each_line_tried_for_its_nodes_makes_what_it_makes_in_the_text(seed: int) -> None:
+    problem = random_problem(Random(seed))
+    arrows = written(problem.arrows, problem.source, problem.target)
+    examined, mapping = arrows.examined(), sound(arrows)
+    for mirrored, rules in ((False, mapping.along or ()), (True, mapping.against or ())):
+        drawn = {node for reading in examined.readings for one in reading.arrows for node in stops(one) if node}
+        pairs = {(one.node, head.node) for rule in rules for one in rule.variables for head in rule.head}
+        for node, made in sorted(pair for pair in pairs if drawn.issuperset(pair))[:6]:
+            ends = (made, node) if mirrored else (node, made)
+            found = examined.rules_with_each(*ends, mirrored=mirrored)
+            whole = sound_with(arrows, entity_line(mapping, *ends))
+            assert found is None or whole is not None
+            if found is not None and whole is not None:
+                there = (whole.against if mirrored else whole.along) or ()
+                assert {rule for rule in there if rule.head[-1].node[: len(made)] == made} <= {*found}
+
+
+def stops(arrow: Correspondence) -> tuple[Path, Path]:
+    return arrow.source.stop, arrow.target.stop
+
+
+def test_an_each_line_is_of_all_values_of_a_selection() -> None:
+    found = told(written('item[year = ("1", "2")]/title -> shelf/book/name'))
+    line = 'each item[year = ("1", "2")] -> shelf/book'
+    assert any(text.endswith(f"(write, if each is its own: {line})") for text in found)
 
 
 def test_random_documents_are_of_the_side_that_answers() -> None:

@@ -108,7 +108,7 @@ class _Printer:
             name = CASTS[wanted].name
             return f"{name}({_primary(argument, text)}[. castable as {name}])"
         is_sign = isinstance(argument, Call) and argument.function in SIGNS
-        return text if not form.has_operands or (wanted is Type.BOOLEAN and is_sign) else _primary(argument, text)
+        return text if not _has_operands(form) or (wanted is Type.BOOLEAN and is_sign) else _primary(argument, text)
 
     def _guards(self, call: Call, form: ValueFunction) -> list[str]:
         """What has to hold for all arguments of a call to have a value, where XPath does not see to it."""
@@ -165,6 +165,11 @@ class _Printer:
         """A printer for where a condition holds."""
         known = implied_leaves(condition)
         return replace(self, is_sure=lambda path: path in known or self.is_sure(path))
+
+
+def _has_operands(form: ValueFunction) -> bool:
+    """Whether an operator stands between its arguments, in whatever it is written as."""
+    return form.xquery is not None and "{0} " in form.xquery
 
 
 def _guarded(guards: list[str], text: str) -> str:

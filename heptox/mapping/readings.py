@@ -1,4 +1,6 @@
-"""The lines of a mapping read from target to source (``semantics.md`` section 2, *Both directions*)."""
+"""The lines of a mapping read from source to target, and from target to source (``semantics.md`` section 2, *Both
+directions*).
+"""
 
 from __future__ import annotations
 
@@ -18,56 +20,118 @@ from heptox.mapping.declarations import DeclaredSide, with_virtual_nodes
 from heptox.mapping.findings import Findings
 from heptox.mapping.inference import infer_rules
 from heptox.mapping.model import Reference, Rule
-from heptox.mapping.paths import Leaf, leaf_text, path_text
+from heptox.mapping.paths import Leaf, is_at_or_below, leaf_text, path_text
 from heptox.mapping.surrogates import with_surrogates
-from heptox.schema import AttributeType, Path, SchemaTree
-
-Lines = tuple[tuple[Correspondence, ...], tuple[Entity, ...]]
-
-
-def read_along(found: Sequence[Correspondence], entities: Sequence[Entity], constants: Sequence[ConstantLeaf]) -> Lines:
-    """The lines that are read from source to target."""
-    return with_constants(
-        constants,
-        tuple(c for c in found if c.arrow is None or c.arrow.reading != "against"),
-        tuple(e for e in entities if e.line is None or e.line.reading != "against"),
-        along=True,
-    )
+from heptox.schema import AttributeType, Path, SchemaTree, plain, split_selection
 
 
 @dataclass(frozen=True, slots=True)
-class MirroredReading:
-    """The rules of the mirrored reading, the target with the references that the arrows imply, and the leaves of the
-    source that are invented.
-    """
+class MappingLines:
+    """The lines of a file of which rules are inferred, and its sides as they are declared."""
 
-    rules: tuple[Rule, ...]
+    arrows: tuple[Correspondence, ...]
+    entities: tuple[Entity, ...]
+    constants: tuple[ConstantLeaf, ...]
+    source: DeclaredSide
     target: DeclaredSide
-    invented: frozenset[Path]
 
 
-def infer_mirrored(
-    found: Sequence[Correspondence],
-    entities: Sequence[Entity],
-    constants: Sequence[ConstantLeaf],
-    sides: tuple[DeclaredSide, DeclaredSide],
-    remarks: Findings,
-) -> MirroredReading:
-    """The rules of the mirrored reading.
-
-    What cannot be mirrored, or connected, goes to ``remarks``: it makes no rule (HX4026, and as
-    :func:`~heptox.mapping.inference.infer_rules`).
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The lines as they are read in one direction, and the sides that documents are of and are made for, with all that
+    is known of their nodes then. What they make is what is at or ``below`` a node.
     """
-    source, target = sides
-    answering = _with_implied_references(found, target, remarks)
-    found, entities = with_constants(constants, found, entities, along=False)
-    arrows = tuple(_mirrored(found, (source, answering), remarks))
-    lines = tuple(e.mirrored() for e in entities if e.line is None or e.line.reading != "along")
-    ends = lines_ends(arrows, lines)
-    seen = with_virtual_nodes(answering, ends[0]), with_virtual_nodes(source, ends[1])
-    made = with_surrogates(arrows, lines, *seen)
-    rules = infer_rules(made, lines, seen, remarks, mirrored=True)
-    return MirroredReading(rules, answering, made.invented)
+
+    arrows: tuple[Correspondence, ...]
+    entities: tuple[Entity, ...]
+    source: DeclaredSide
+    target: DeclaredSide
+    mirrored: bool = False
+    below: Path = ()
+
+    def inferred(self, findings: Findings) -> tuple[tuple[Rule, ...], frozenset[Path]]:
+        """The rules, and the leaves that they invent; what is wrong goes to ``findings``."""
+        sides = self.source, self.target
+        made = with_surrogates(self.arrows, self.entities, *sides)
+        rules = infer_rules(made, self.entities, sides, findings, mirrored=self.mirrored, below=self.below)
+        return rules, made.invented
+
+    def near(self, node: Path) -> Reading:
+        """The lines that decide on the rules for what is at and below a node that is made; all of a target with boxes,
+        or references, by which they decide on each other's.
+        """
+        if self.target.references or self.target.tree.boxes:
+            return self
+        return replace(
+            self,
+            below=node,
+            arrows=tuple(c for c in self.arrows if _is_near(c.target.stop, node)),
+            entities=tuple(e for e in self.entities if _is_near(e.target, node)),
+        )
+
+    def drawn(self, node: Path) -> Path:
+        """The source node of the lines that a rule's is one of: a rule has one value where selections have several."""
+        ends = [c.source.stop for c in self.arrows] + [e.source for e in self.entities]
+        nodes = dict.fromkeys(end[: len(node)] for end in ends)
+        return node if node in nodes else next((one for one in nodes if _says_of_several(one, node)), node)
+
+    def with_each(self, entity: Entity) -> Reading:
+        """The same with an ``each`` line more, between nodes of the rules as they are read."""
+        return replace(self, entities=(*self.entities, entity))
+
+
+def _is_near(stop: Path, node: Path) -> bool:
+    return is_at_or_below(stop, node) or is_at_or_below(node, stop)
+
+
+def _says_of_several(several: Path, one: Path) -> bool:
+    """Whether a node is another one, with one value where a condition of that has several."""
+    if len(several) != len(one) or plain(several) != plain(one):
+        return False
+    pairs = zip(map(split_selection, several), map(split_selection, one), strict=True)
+    return all(
+        len(tests) == len(single)
+        and all(
+            (test.test, test.path) == (other.test, other.path) and set(other.values) <= set(test.values)
+            for test, other in zip(sorted(tests), sorted(single), strict=True)
+        )
+        for (_, tests), (_, single) in pairs
+    )
+
+
+def read_along(lines: MappingLines) -> Reading:
+    """The lines that are read from source to target."""
+    arrows, entities = with_constants(
+        lines.constants,
+        tuple(c for c in lines.arrows if c.arrow is None or c.arrow.reading != "against"),
+        tuple(e for e in lines.entities if e.line is None or e.line.reading != "against"),
+        along=True,
+    )
+    return _reading(arrows, entities, (lines.source, lines.target))
+
+
+def read_mirrored(lines: MappingLines, remarks: Findings) -> tuple[Reading, tuple[Reference, ...]]:
+    """The lines that are read from target to source, and the references of the target that are known then.
+
+    What cannot be mirrored goes to ``remarks``: it makes no rule (HX4026).
+    """
+    answering = _with_implied_references(lines.arrows, lines.target, remarks)
+    found, entities = with_constants(lines.constants, lines.arrows, lines.entities, along=False)
+    arrows = tuple(_mirrored(found, (lines.source, answering), remarks))
+    mirrored = tuple(e.mirrored() for e in entities if e.line is None or e.line.reading != "along")
+    return _reading(arrows, mirrored, (answering, lines.source), mirrored=True), answering.references
+
+
+def _reading(
+    arrows: tuple[Correspondence, ...],
+    entities: tuple[Entity, ...],
+    sides: tuple[DeclaredSide, DeclaredSide],
+    *,
+    mirrored: bool = False,
+) -> Reading:
+    ends = lines_ends(arrows, entities)
+    seen = with_virtual_nodes(sides[0], ends[0]), with_virtual_nodes(sides[1], ends[1])
+    return Reading(arrows, entities, *seen, mirrored)
 
 
 def _mirrored(
