@@ -37,8 +37,10 @@ class EqualValues:
             for path, values in slot.leaves.single.items():
                 if not slot.is_refuted(values) and len(slot.samples(values)) >= _TWICE:
                     yield _leaf(slot, path, values)
+        row, first = next((row, value) for row, value in enumerate(slot.wanted) if value is not None)
         for path, several in slot.leaves.several.items():
-            yield from _gathered(slot, path, several)
+            if several[row] and first.startswith(several[row][0]):  # most do not
+                yield from _gathered(slot, path, several)
 
 
 def _leaf(slot: Slot, path: Path, values: Values) -> Proposal:
@@ -229,8 +231,8 @@ class Conversions:
 
     def propose(self, slot: Slot) -> Iterator[Proposal]:
         """What has the wanted values, converted."""
-        for path, values in slot.leaves.single.items():
-            if values == slot.wanted or not _fits(values, slot.wanted):
+        for path, values in slot.leaves.present(slot.wanted):
+            if values == slot.wanted:
                 continue
             pairs = [(one, other) for one, other in zip(values, slot.wanted, strict=True) if one is not None]
             found = [
@@ -244,11 +246,6 @@ class Conversions:
                 text = known.written.replace("{}", slot.leaves.term(path))
                 cost = known.cost + _selection_cost(slot, path)
                 yield Proposal("function", text, (path,), slot.wanted, cost, known.inverses(pairs))
-
-
-def _fits(values: Values, wanted: Values) -> bool:
-    """Whether a leaf is there where the target leaf is, and not elsewhere."""
-    return all((one is None) == (other is None) for one, other in zip(values, wanted, strict=True))
 
 
 # -- several leaves, constants, codes --------------------------------------------------------------------------------
@@ -308,10 +305,9 @@ class Constants:
         if None not in slot.wanted:
             yield Proposal("constant", quoted(value), (), slot.wanted, 2.0)
         if None in slot.wanted or slot.is_optional:
-            for path, values in slot.leaves.single.items():
-                if _fits(values, slot.wanted):
-                    text = f"if (exists({slot.leaves.term(path)})) then {quoted(value)} else ()"
-                    yield Proposal("constant", text, (path,), slot.wanted, 1.9)
+            for path, _ in slot.leaves.present(slot.wanted):
+                text = f"if (exists({slot.leaves.term(path)})) then {quoted(value)} else ()"
+                yield Proposal("constant", text, (path,), slot.wanted, 1.9)
 
 
 class CodeTables:
@@ -321,8 +317,8 @@ class CodeTables:
         """What has a code wherever there is a value."""
         if slot.distinct < _TWICE:
             return
-        for path, values in slot.leaves.single.items():
-            if values == slot.wanted or not _fits(values, slot.wanted):
+        for path, values in slot.leaves.present(slot.wanted):
+            if values == slot.wanted:
                 continue
             pairs = list(zip(values, slot.wanted, strict=True))
             codes = {one: other for one, other in pairs if one is not None and other is not None}

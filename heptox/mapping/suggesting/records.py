@@ -23,7 +23,7 @@ _MOST_CODES: Final = 400
 """How many values a qualifier has at most."""
 
 _LONGEST_CODE: Final = 24
-_MOST_PLACES: Final = 64
+_MOST_PLACES: Final = 16
 """In how many ways one record is selected at most."""
 
 Places: TypeAlias = Mapping[Path, Sequence["Record"]]
