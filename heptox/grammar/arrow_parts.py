@@ -48,11 +48,8 @@ def _parts(statement: Tree[Token]) -> Iterator[LinePart]:
     source, target, *others = subtrees(statement)
     yield _part("source", source)
     if source.data == "conditional":
-        condition, value, otherwise = subtrees(source)
-        yield _part("condition", condition)
-        yield _part("value", value)
-        if otherwise.data != "nothing":
-            yield _part("otherwise", otherwise)
+        kinds: tuple[PartKind, ...] = ("condition", "value", "otherwise")
+        yield from map(_part, kinds, subtrees(source))
     else:
         yield _part("value", source)
     yield from _inside(source)
@@ -73,7 +70,7 @@ def _inside(tree: Tree[Token]) -> Iterator[LinePart]:
                 yield LinePart("conditions", begin, end, tree.meta.column - 1, depth)
         return
     parts = list(subtrees(tree))
-    if tree.data == "call" and tree.children[0] == "lookup" and parts and parts[0].data == "string":
+    if tree.data == "call" and tree.children[0] in ("lookup", "code-of") and parts and parts[0].data == "string":
         yield _part("table", parts[0])
     for part in parts:
         yield from _inside(part)

@@ -196,9 +196,9 @@ def resolve_member(side: DeclaredSide, written: SchemaPath, findings: Findings) 
     return path, members
 
 
-def drawn_path(side: DeclaredSide, written: SchemaPath) -> Path | None:
+def drawn_path(side: DeclaredSide, written: SchemaPath, findings: Findings | None = None) -> Path | None:
     """The node at which an arrow is drawn: as :func:`resolve_member`, with members in the place of their boxes."""
-    found = resolve_member(side, written, Findings("", None))
+    found = resolve_member(side, written, Findings("", None) if findings is None else findings)
     if found is None:
         return None
     path, members = found

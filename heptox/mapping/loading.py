@@ -33,7 +33,7 @@ from heptox.mapping.correspondences import (
     entities,
     lines_ends,
 )
-from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, read_schemas, resolve
+from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, drawn_path, read_schemas
 from heptox.mapping.file_names import FileNames
 from heptox.mapping.findings import Findings
 from heptox.mapping.model import Mapping, Rule
@@ -203,7 +203,7 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None, tables:
 
 
 def written_path(examined: Examination, side: Side, text: str) -> tuple[SchemaTree, Path]:
-    """The node or leaf that a path means, written as lines of an examined text have it, and the schema that it is in.
+    """The schema of a side, and where a path in it is drawn that is written as lines of an examined text have it.
 
     Raises :class:`MappingError` (HX4002 where the side has no schema).
     """
@@ -215,7 +215,7 @@ def written_path(examined: Examination, side: Side, text: str) -> tuple[SchemaTr
         findings.add("HX4002", f"the {side} schema is not declared", None)
     else:
         named = FileNames({side: declared.tree.graph}, findings).statement(statements[0]) if statements else None
-        path = resolve(declared, named.path, findings) if isinstance(named, KeyDeclaration) else None
+        path = drawn_path(declared, named.path, findings) if isinstance(named, KeyDeclaration) else None
         if path is not None:
             return declared.tree, path
     raise MappingError(findings.faults or Fault("HX3001", f"{text!r} is no path", hint="such as item/name"))

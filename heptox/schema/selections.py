@@ -146,9 +146,9 @@ def _written(value: Any, name: Callable[[str], str]) -> str:
             return quoted(text)
         case ["string-join", path, separator]:
             return f"string-join({_written_path(path, name)}, {quoted(separator)})"
-        case ["lookup", argument, _, other, table]:
+        case ["lookup" | "code-of" as function, argument, _, other, table]:
             parts = [argument, *([] if other is None else [other])]
-            return f"lookup({', '.join([quoted(table), *(_written(part, name) for part in parts)])})"
+            return f"{function}({', '.join([quoted(table), *(_written(part, name) for part in parts)])})"
         case ["call", "if", [condition, then, *other]]:
             otherwise = _written(other[0], name) if other else "()"
             said = _written(condition, name)

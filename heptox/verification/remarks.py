@@ -216,6 +216,7 @@ class _DirectionRemarks:
             yield from self._make_nothing()
             if not self.images.are_random:
                 yield from map(self.remark, self.images.several_values())
+                yield from map(self.remark, self.images.unknown_codes())
             if len(served(self.whole)) == len(Law):
                 yield from self._do_not_come_back()
                 yield from self._come_back_twice()

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -97,7 +96,7 @@ def _rules(mapping: Mapping, lines: _Lines) -> list[RuleModel]:
 def _remarks(mapping: Mapping, arrows: ArrowsText, wanted: MappingRequest, example: ExampleModel) -> list[RemarkModel]:
     """What is to be said of a mapping without faults, counted on the sample if that is valid."""
     documents = [] if example.faults else [read_sample(example.text, mapping.source.graph)[0]]
-    is_made = wanted.sample is None and not example.tried
+    is_made = wanted.sample is None and not example.held
     found = remarks(mapping, arrows, documents, are_random=is_made, tries=MOST_TRIES)
     return [
         RemarkModel(direction=one.direction.value, text=one.text, hint=one.hint, code=one.code, line=one.line)
@@ -333,7 +332,8 @@ class _Tried:
         """The sample with its image, and how many values each line has carried, if anything was exchanged."""
         graph, text = self.mapping.source.graph, self.wanted.sample
         records = list(self.own.documents(graph)) if text is None else []
-        told = {"tried": len(records), "held": len(self.own.files) if records else 0}
+        counts = [found for one in records if (found := self._counted(one, lines)) is not None]
+        told = {"tried": len(counts), "held": len(self.own.files) if records else 0}
         try:
             if text is None:
                 seed = self.wanted.seed
@@ -361,17 +361,16 @@ class _Tried:
                     starts.add(element, leaf, line)
         source, target = _element(document.root, starts, before), _element(image.root, ends, after)
         example = ExampleModel(text=text, source=source, target=target, faults=tuple(faults), **told)
-        return example, self._counted(records, lines) if records else carried
+        return example, (sum(counts, Counter()) if counts else None) if records else carried
 
-    def _counted(self, records: Iterable[Document], lines: _Lines) -> Counter[int]:
-        """How many values of the peer's own records each line carries."""
-        found: Counter[int] = Counter()
-        for document in records:
-            trace = Trace()
-            with suppress(HeptoxError):  # a value for which the other schema has no tag left
-                exchange(self.mapping, document, trace)
-            found.update(line for value in trace.values() for line in lines.of_value(value))
-        return found
+    def _counted(self, document: Document, lines: _Lines) -> Counter[int] | None:
+        """How many values of a document each line carries; ``None`` for one that cannot be exchanged."""
+        trace = Trace()
+        try:
+            exchange(self.mapping, document, trace)
+        except HeptoxError:
+            return None
+        return Counter(line for value in trace.values() for line in lines.of_value(value))
 
 
 def _places(carried: ValueTrace) -> Iterator[tuple[XmlElement, str]]:

@@ -152,7 +152,7 @@ class ElementModel(Exact):
 
 class ExampleModel(Exact):
     """A document as text and tree, and what exchange makes of it; ``faults`` say what is wrong with the document. It is
-    of the peer's own records if some were ``tried``: so many of the documents that are ``held``."""
+    a part of one of the documents that are ``held``, if there are, of which so many were ``tried``."""
 
     text: str
     tried: int

@@ -28,6 +28,8 @@ import { addArrow, addBox, addLine, addNamespaces, align, linesOfBox, removeLine
 
 /** How long the text rests before the peer is asked what it says, and after how long one that was away is asked again. */
 const REST = 60;
+/** How long the peer took for the last answer, up to a second: what is asked sooner would only wait. */
+let lasted = 0;
 const AGAIN = 2000;
 const KEPT = "heptox-drawing";
 
@@ -167,7 +169,7 @@ effect(() => {
   const body = { text: text.value, files: one?.files, sample: sample.value.text, seed: sample.value.seed, remarks: remarking.value };
   if (!one) return;
   current.value = false;
-  const timer = setTimeout(() => examine(body), mapping.peek() ? REST : 0);
+  const timer = setTimeout(() => examine(body), mapping.peek() ? Math.max(REST, lasted) : 0);
   return () => clearTimeout(timer);
 });
 
@@ -177,7 +179,9 @@ async function examine(body) {
   const asked = new AbortController();
   asking = asked;
   try {
+    const begun = performance.now();
     const found = await call("POST", "/mappings/examine", body, asked.signal);
+    lasted = Math.min(performance.now() - begun, 1000);
     const read = { source: await schemaOf(found.source), target: await schemaOf(found.target) };
     if (asked.signal.aborted || body.text !== text.value) return; // it is asked anew
     batch(() => {
@@ -326,12 +330,17 @@ const inLine = (line, changes) => {
   return changes.map(({ from, to, insert }) => ({ from: start + from, to: start + to, insert }));
 };
 
-/** Another text for a part of an arrow, as one types it. @param {Arrow} arrow @param {import("./edits.js").Part} part @param {string} written */
-export function writePart(arrow, part, written) {
+/** The part that is being written: what is typed in another one is a step of its own. */
+let written = "";
+
+/** Another text for a part of an arrow, as one types it. @param {Arrow} arrow @param {import("./edits.js").Part} part @param {string} content */
+export function writePart(arrow, part, content) {
   if (!view || arrow.stale) return;
-  const { changes, parts } = writtenPart(lineText(arrow.line), arrow.parts, part, written.replace(/\s*\n\s*/g, " "));
+  const { changes, parts } = writtenPart(lineText(arrow.line), arrow.parts, part, content.replace(/\s*\n\s*/g, " "));
+  const begins = written !== `${arrow.line} ${part.kind} ${part.node}`;
+  written = `${arrow.line} ${part.kind} ${part.node}`;
   batch(() => {
-    view.dispatch({ changes: inLine(arrow.line, changes), userEvent: "input.type" });
+    view.dispatch({ changes: inLine(arrow.line, changes), userEvent: "input.type", annotations: begins ? isolateHistory.of("before") : [] });
     if (!mapping.value) return;
     mapping.value = { ...mapping.value, arrows: mapping.value.arrows.map((one) => (one.line === arrow.line ? { ...one, parts, stale: false } : one)) };
   });

@@ -186,6 +186,7 @@ function partsAfter(parts, { from, to, insert }, holds, moves = from < to) {
  * @param {string} line @param {Part[]} parts @param {Part} part @param {string} written @returns {Written} */
 export function writtenPart(line, parts, part, written) {
   const isThere = parts.includes(part);
+  if (!isThere && !written) return { changes: [], parts };
   const [value, source] = [partOf(parts, "value"), partOf(parts, "source")];
   /** @param {number} from @param {number} to @param {string} insert */
   const put = (from, to, insert) => ({ from, to, insert });
@@ -214,7 +215,7 @@ export function writtenPart(line, parts, part, written) {
   const changed = put(part.begin, part.end, part.kind === "conditions" && written ? `[${written}]` : written);
   /** @param {Part} one */
   const holds = (one) => one === part || (one.begin <= part.begin && one.end >= part.end && one.begin < one.end);
-  return { changes: [changed], parts: partsAfter(parts.filter((one) => holds(one) || one.end <= part.begin || one.begin >= part.end), changed, holds) };
+  return { changes: [changed], parts: partsAfter(parts.filter((one) => holds(one) || one.end < part.begin || one.begin > part.end), changed, holds) };
 }
 
 /** Another kind of arrow, or another reading. @param {string} line @param {Part[]} parts @param {string} kind @param {Reading} reading @returns {Change[]} */

@@ -24,7 +24,7 @@ export function ExamplePanel() {
         ${given ? "Use a sample of the peer" : "Another sample"}</button>
       <button aria-pressed=${editing.value} onClick=${() => { editing.value = !editing.value; }}>${editing.value ? "Done" : "Edit it"}</button>
       <label class="button">A document of yours … <input type="file" accept=".xml,text/xml,application/xml" class="hidden-input" onChange=${read} /></label>
-      <span class="faint">${given ? "your document" : example.tried ? "of this peer's own records" : "made up"}; select an arrow to see what it carried</span>
+      <span class="faint">${given ? "your document" : example.held ? "of this peer's own records" : "made up"}; select an arrow to see what it carried</span>
     </div>
     ${example.faults.length ? html`<ul class="faults">${example.faults.slice(0, 8).map((fault) => html`<li>${fault.position ? `line ${fault.position.line}: ` : ""}${fault.code} <${Text} value=${fault.message} most=${MOST} /></li>`)}</ul>` : ""}
     <${Idle} example=${example} />

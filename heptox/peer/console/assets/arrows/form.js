@@ -1,10 +1,11 @@
 // The form of an arrow: each field is a part of its line, so that what is written in one is what the text says.
 import { call, told } from "../api.js";
 import { fileName, readText } from "../files.js";
-import { effect, html, signal } from "../libraries.js";
+import { effect, html, signal, useEffect, useRef } from "../libraries.js";
 import { Text, counted, plain } from "../text.js";
 import { addFile, drawing, faults, lineText, mapping, redoOne, refused, selected, triedOn, undoOne, writeKind, writePart } from "./drawing.js";
 import { absentPart, partText } from "./edits.js";
+import { editing } from "./gestures.js";
 import { focusTree } from "./tree.js";
 import { panel, side } from "./view.js";
 
@@ -41,6 +42,13 @@ function fields({ kind, parts, sources }) {
 
 /** @param {{arrow: Arrow}} props */
 function Form({ arrow }) {
+  const place = useRef(/** @type {HTMLFormElement | null} */ (null));
+  const comes = editing.value && !arrow.stale;
+  useEffect(() => {
+    if (!comes) return;
+    editing.value = false;
+    /** @type {HTMLElement | null} */ (place.current?.querySelector("[name=value]"))?.focus();
+  }, [comes]);
   const line = lineText(arrow.line);
   const found = faults.value.filter(({ position }) => position?.line === arrow.line && position.file === null);
   // columns count characters, parts 16-bit units
@@ -61,7 +69,7 @@ function Form({ arrow }) {
     event.preventDefault();
   };
   return html`
-    <form class="arrow-form" aria-label="The arrow" onKeyDown=${press} onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+    <form class="arrow-form" ref=${place} aria-label="The arrow" onKeyDown=${press} onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
       <div class="row">
         <${Choice} label="Kind" value=${arrow.kind} options=${KINDS} onChoose=${(/** @type {string} */ kind) => writeKind(arrow, kind, arrow.reading)} />
         <${Choice} label="Reading" value=${arrow.reading} options=${READINGS} onChoose=${(/** @type {Arrow["reading"]} */ reading) => writeKind(arrow, arrow.kind, reading)} />

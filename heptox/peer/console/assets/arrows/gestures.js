@@ -7,6 +7,8 @@ import { ends, marked, other, panel, picked, reveal, unfold } from "./view.js";
 
 /** @typedef {import("./view.js").Side} Side @typedef {import("./view.js").Node} Node */
 
+/** Whether the keyboard is to come to the form, as soon as it is there. */
+export const editing = signal(false);
 /** @type {import("../libraries.js").Signal<{side: Side, members: Node[]} | null>} siblings around which a box is to be drawn */
 export const boxing = signal(null);
 
@@ -86,29 +88,29 @@ export function editArrow(side, node) {
   if (selected.value === null) nextArrow(side, node);
   if (selected.value === null) return;
   panel.value = "Form";
-  requestAnimationFrame(() => /** @type {HTMLElement | null} */ (document.querySelector(".arrow-form [name=value]"))?.focus());
+  editing.value = true;
 }
 
 /**
  * Select the nodes that have a value: they are a node of their own, beside the one that they are selected from.
- * @param {Side} side @param {Node} value, or all that are marked beside it @param {Node | null} [onto] where it is dropped; otherwise
- * the nearest node that repeats
+ * @param {Side} side @param {Node} value, or all that are marked beside it @param {Node | null} [onto] the nearest node that repeats,
+ * at that or above it: where the value is dropped, or else at its leaf
  */
 export function select(side, value, onto = null) {
   const tree = trees.value[side];
   const leaf = tree?.node(value.path.slice(0, -1));
   if (!tree || !leaf) return;
   const path = leaf.path;
-  const above = path.map((_, place) => tree.node(path.slice(0, place + 1))).filter((node) => node !== null);
+  /** @param {Node} node */
+  const downTo = (node) => node.path.map((_, place) => tree.node(node.path.slice(0, place + 1))).filter((one) => one !== null);
   /** @param {Node} node */
   const repeats = (node) => node.cardinality === "*" || node.cardinality === "+";
-  const taken = onto && (onto.kind === "attribute" || onto.kind === "text") ? tree.node(onto.path.slice(0, -1)) : onto;
-  const node = taken && taken.kind !== "value" && onto?.key !== leaf.key ? taken : above.findLast(repeats);
-  if (!node || node.kind === "root" || node.kind === "box" || node.kind === "member" || !isBelow(tree.plain(path), tree.plain(node.path))) {
+  const node = downTo(onto && onto.kind !== "value" ? onto : leaf).findLast(repeats);
+  if (!node || node.kind === "box" || node.kind === "member" || !isBelow(tree.plain(path), tree.plain(node.path))) {
     say(`no node is selected by it: it is dropped on one that repeats, at ${called(leaf)} or above it`);
     return;
   }
-  const among = above.slice(node.path.length).find(repeats);
+  const among = downTo(leaf).slice(node.path.length).find(repeats);
   if (among) {
     say(`${called(among)} repeats below ${called(node)}, which has several: drop it there`);
     return;
@@ -118,7 +120,7 @@ export function select(side, value, onto = null) {
   const before = node.selection?.tests ?? [];
   const same = before.find((test) => test.test === "=" && keyOf(test.leaf) === keyOf(below));
   const compared = { test: "=", leaf: below, values: [...new Set([...(same?.values ?? []), ...chosen.map((one) => one.label)])].sort() };
-  if (compared.values.some((one) => one.includes("\n"))) {
+  if (compared.values.some((one) => /[\r\n]/.test(one))) {
     say("a value with a line end cannot be written in a mapping");
     return;
   }
