@@ -131,7 +131,7 @@ class AlternativeChoice:
         return iter(product(*options))
 
     def _combined(self, there: Sequence[Correspondence], entities: tuple[Entity, ...]) -> list[Alternative]:
-        foreign = frozenset(c for c in there if any(self._is_foreign(c, entity) for entity in entities))
+        foreign = frozenset(c for entity in entities for c in self._foreign(there, entity))
         offers: dict[Leaf, list[Correspondence]] = {}
         for correspondence in there:
             if correspondence not in foreign:
@@ -180,16 +180,17 @@ class AlternativeChoice:
                     dropped.add(reference.source)
         return [c for c in offers if c.source.absolute not in dropped]
 
-    def _is_foreign(self, correspondence: Correspondence, entity: Entity) -> bool:
-        """Whether an arrow into an entity's node, or below it, leads out of another entity that makes such nodes."""
-        stop, tree = correspondence.source.stop, self.input.source.tree
-        if correspondence.target.stop[: len(entity.target)] != entity.target or is_at_or_below(stop, entity.source):
-            return False
+    def _foreign(self, there: Sequence[Correspondence], entity: Entity) -> Iterator[Correspondence]:
+        """The arrows into an entity's node, or below it, that lead out of another entity which makes such nodes."""
+        tree = self.input.source.tree
         others = [other.source for other in self.lines if other.target == entity.target and other != entity]
         own = component(tree, entity.source)
-        return any(
-            is_at_or_below(stop, other) or component(tree, stop) == component(tree, other) != own for other in others
-        )
+        elsewhere = {part for other in others if (part := component(tree, other)) != own}
+        for c in there if others else ():
+            stop = c.source.stop
+            is_other = component(tree, stop) in elsewhere or any(is_at_or_below(stop, other) for other in others)
+            if is_other and is_at_or_below(c.target.stop, entity.target) and not is_at_or_below(stop, entity.source):
+                yield c
 
     def _come_together(self, alternatives: Sequence[Alternative], candidates: Sequence[Correspondence]) -> bool:
         """Whether no two leaves lack a connection; what does is reported.
