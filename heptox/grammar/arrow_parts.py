@@ -70,7 +70,7 @@ def _inside(tree: Tree[Token]) -> Iterator[LinePart]:
                 yield LinePart("conditions", begin, end, tree.meta.column - 1, depth)
         return
     parts = list(subtrees(tree))
-    if tree.data == "call" and tree.children[0] == "lookup" and parts and parts[0].data == "string":
+    if tree.data == "call" and tree.children[0] in ("lookup", "code-of") and parts and parts[0].data == "string":
         yield _part("table", parts[0])
     for part in parts:
         yield from _inside(part)

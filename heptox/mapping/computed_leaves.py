@@ -73,16 +73,26 @@ class CodeTables:
 
     def _filled(self, value: ValueExpression) -> ValueExpression:
         match value:
-            case Call("lookup", (Constant(file), argument, *other)) if len(other) < 2:
-                return Lookup(
-                    self._filled(argument), self._codes(file), self._filled(other[0]) if other else None, file
+            case Call("lookup" | "code-of" as name, (Constant(file), argument, *other)) if len(other) < 2:
+                return replace(
+                    self._lookup(name, file, self._filled(argument)), other=self._filled(other[0]) if other else None
                 )
-            case Call("lookup"):
-                hint = 'write lookup("FILE.csv", LEAF), or lookup("FILE.csv", LEAF, "OTHER")'
-                raise MappingError(Fault("HX4042", "lookup takes the name of a file and a value", hint=hint))
+            case Call("lookup" | "code-of" as name):
+                hint = f'write {name}("FILE.csv", LEAF), or {name}("FILE.csv", LEAF, "OTHER")'
+                raise MappingError(Fault("HX4042", f"{name} takes the name of a file and a value", hint=hint))
             case Call(function, arguments):
                 return Call(function, tuple(map(self._filled, arguments)))
         return value
+
+    def _lookup(self, function: str, file: str, argument: ValueExpression) -> Lookup:
+        found = Lookup(argument, self._codes(file), table=file)
+        if function == "lookup":
+            return found
+        turned = found.turned(argument)
+        if turned is None:
+            hint = "code-of takes a table in which each value has one code"
+            raise _TableError(file, (Fault("HX4042", "several codes stand for one value", hint=hint),))
+        return turned
 
     def _codes(self, file: str) -> Codes:
         try:

@@ -82,6 +82,7 @@ from heptox.schema.selections import (
     COMPUTED as COMPUTED,
     SelectionTest as SelectionTest,
     Test as Test,
+    contradict as contradict,
     is_selection as is_selection,
     plain as plain,
     quoted as quoted,

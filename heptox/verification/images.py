@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from heptox.errors import Fault, HeptoxError
-from heptox.mapping import Mapping, Trace, exchange, owning_stop, path_text
+from heptox.mapping import ExchangeReceipt, Mapping, Trace, exchange, owning_stop, path_text
 from heptox.pattern import TAG
 from heptox.schema import COMPUTED, TEXT, Path, SchemaTree, is_of_xsd, validity_faults
 from heptox.xml import Document, XmlElement, parse_document, write_document
@@ -28,17 +28,17 @@ class Exchanged:
     document: Document
     image: Document | None
     trace: Trace
-    conflicts: Counter[Path]
+    receipt: ExchangeReceipt
     refusal: Fault | None = None
 
 
 def exchanged(read: Mapping, document: Document) -> Exchanged:
     """A document with its image, or with why exchange refuses it."""
-    trace, conflicts = Trace(), Counter[Path]()
+    trace, receipt = Trace(), ExchangeReceipt()
     try:
-        return Exchanged(document, exchange(read, document, trace, conflicts), trace, conflicts)
+        return Exchanged(document, exchange(read, document, trace, receipt), trace, receipt)
     except HeptoxError as error:
-        return Exchanged(document, None, trace, conflicts, error.faults[0])
+        return Exchanged(document, None, trace, receipt, error.faults[0])
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Images:
     def all(self) -> tuple[Exchanged, ...]:
         """The documents, each exchanged once."""
         found = (exchanged(self.read, document) for document in self.documents)
-        return tuple(one for one in found if not (self.are_random and one.conflicts))
+        return tuple(one for one in found if not (self.are_random and one.receipt.conflicts))
 
     @property
     def which(self) -> str:
@@ -110,9 +110,17 @@ class Images:
         if wrong:
             yield f"{wrong} of {len(self.faults)} images{self.which} are not valid: {_first(self.reasons)}"
 
+    def unknown_codes(self) -> Iterator[str]:
+        """Codes of given documents that tables do not have."""
+        codes = sorted(set[tuple[str, str]]().union(*(one.receipt.unknown_codes for one in self.all)))
+        for table in dict.fromkeys(table for table, _ in codes):
+            found = [f'"{code}"' for each, code in codes if each == table]
+            more = f" and {len(found) - MOST_REASONS} more" if len(found) > MOST_REASONS else ""
+            yield f"{table} does not have {', '.join(found[:MOST_REASONS])}{more}: what these stand for is left out"
+
     def several_values(self) -> Iterator[str]:
         """Leaves that are there once, for which given documents bring several values."""
-        conflicts = sum((one.conflicts for one in self.all), Counter[Path]())
+        conflicts = sum((one.receipt.conflicts for one in self.all), Counter[Path]())
         for leaf, count in sorted(conflicts.items()):
             nodes = f"{count} {path_text(self.read.target, self.read.target.stop(leaf))}"
             name = path_text(self.read.target, leaf)

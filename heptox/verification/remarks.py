@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping as Table, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from random import Random
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -28,6 +28,7 @@ from heptox.mapping import (
 from heptox.pattern import NODE, TAG, Term, is_constant
 from heptox.schema import Path, SchemaTree, idref_paths, plain, validity_faults
 from heptox.verification.cases import DOCUMENTS, CaseMaker
+from heptox.verification.contradictions import brought_elsewhere, never_taken, not_as_selected, selecting_nothing
 from heptox.verification.coverage import Coverage, coverage
 from heptox.verification.images import Images
 from heptox.verification.laws import Law, served
@@ -209,11 +210,13 @@ class _DirectionRemarks:
             yield from self._coverage()
             yield from map(self.remark, self.images.remarks())
             yield from self._unknown_references()
+            yield from self._contradict()
             yield from self._become_one()
             yield from self._optional_connections()
             yield from self._make_nothing()
             if not self.images.are_random:
                 yield from map(self.remark, self.images.several_values())
+                yield from map(self.remark, self.images.unknown_codes())
             if len(served(self.whole)) == len(Law):
                 yield from self._do_not_come_back()
                 yield from self._come_back_twice()
@@ -237,13 +240,14 @@ class _DirectionRemarks:
         if not self.read.rules:
             return
         yield from (
-            self.remark(f"all {count} {leaves} are {verb}")
+            self.remark(f"{count} of {count} {leaves} are {verb}")
             for _, left, verb, leaves, count in self._leaves()
             if count and not left
         )
         if self.images.faults and not any(self.images.faults):
             values = ", values aside" if self.images.leaves_values_aside else ""
-            yield self.remark(f"all {len(self.images.faults)} images{self.images.which} are valid{values}")
+            count = len(self.images.faults)
+            yield self.remark(f"{count} of {count} images{self.images.which} are valid{values}")
 
     def _coverage(self) -> Iterator[Remark]:
         """Which leaves rules do not reach and use, and what else the schema requires."""
@@ -313,6 +317,20 @@ class _DirectionRemarks:
                             f"where no {right} equals {left}, there is no {_listed(made)}: the connection is optional"
                         )
                         yield self.remark(text)
+
+    # -- what contradicts ----------------------------------------------------------------------------------------
+
+    def _contradict(self) -> Iterator[Remark]:
+        yield from map(self.remark, selecting_nothing(self.read))
+        yield from (self.remark(text, hint) for text, hint in not_as_selected(self.read))
+        if self.examined is not None:
+            for arrow, why in never_taken(self.read, self.examined, mirrored=self.law is Law.AGAINST):
+                ends = (
+                    path_text(self.read.source, arrow.source.absolute),
+                    path_text(self.read.target, arrow.target.absolute),
+                )
+                line = arrow.arrow.position.line if arrow.arrow and arrow.arrow.position else None
+                yield Remark(self.law, f"{' -> '.join(ends)} {why}", line=line)
 
     # -- identity ------------------------------------------------------------------------------------------------
 
@@ -488,7 +506,7 @@ class _DirectionRemarks:
     def _proposal(self, leaves: Sequence[Path]) -> str | None:
         """An arrow for one of some leaves that have none, where a free leaf has a like name."""
         for leaf in leaves[:MOST_NAMED]:
-            if self.examined is None or len(served(self.whole)) < len(Law):
+            if self.examined is None or len(served(self.whole)) < len(Law) or leaf[-1] == TAG:
                 continue
             ends = next(ends_for(self.examined, self.law, leaf), None)
             if ends is None or likeness(ends[0][-1:], ends[1][-1:]) < LIKE:
@@ -500,18 +518,17 @@ class _DirectionRemarks:
         return None
 
     def _come_back_twice(self) -> Iterator[Remark]:
-        there = set(self.read.carried())
-        made: dict[Path, dict[Path, None]] = {}
-        for target, source in self.read.mirrored().carried():
-            if (source, target) in there:
-                made.setdefault(target, {})[source] = None
-        for target, sources in made.items():
-            if len(sources) > 1:
-                names = _listed([path_text(self.read.source, source) for source in sources])
-                yield self.remark(
-                    f"{path_text(self.read.target, target)} takes {names}: what it takes comes back as each of them",
-                    "write oneway behind all arrows but one, if that is not so",
-                )
+        hint = "write oneway behind all arrows but one, if that is not so"
+        for target, pairs in brought_elsewhere(self.read):
+            names = {leaf: path_text(self.read.source, leaf) for leaf in dict.fromkeys(chain(*pairs))}
+            taker = path_text(self.read.target, target)
+            if len(pairs) == len(names) * (len(names) - 1):
+                text = f"{taker} takes {_listed([*names.values()])}: what it takes comes back as each of them"
+                yield self.remark(text, hint)
+                continue
+            for leaf in dict.fromkeys(one for one, _ in pairs):
+                others = _listed([names[other] for one, other in pairs if one == leaf])
+                yield self.remark(f"what {taker} takes of {names[leaf]} comes back as {others}, too", hint)
 
 
 def _values(head: HeadNode) -> list[Term]:

@@ -254,9 +254,9 @@ def test_all_leaves_and_valid_images_are_confirmed() -> None:
     found = checked(sound(arrows), arrows, {"source": [parse_document("<l><i>1</i></l>")]})
     assert found.remarks == ()
     assert [str(one) for one in found.confirmed][:3] == [
-        "along: all 1 leaves of the target are reached",
-        "along: all 1 leaves of the source are used",
-        "along: all 1 images are valid",
+        "along: 1 of 1 leaves of the target are reached",
+        "along: 1 of 1 leaves of the source are used",
+        "along: 1 of 1 images are valid",
     ]
 
 

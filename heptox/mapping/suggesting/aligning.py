@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import islice
+from typing import Final, TypeAlias
 
 from heptox.mapping.suggesting.records import Record, Selections
 from heptox.mapping.suggesting.slots import MOST_ROWS, Nodes, Proposal, Row, Slot, SourceLeaves
@@ -29,6 +30,10 @@ _ELSEWHERE: Final = 0.5
 
 _CONDITION: Final = 0.5
 """What speaks against a condition, in bits."""
+
+
+Groups: TypeAlias = Sequence[Sequence[Record]]
+"""The records of a node in each of some rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +112,7 @@ class Alignment:
         tried = map(self._tried, self._candidates(nodes, rows, (*nodes.target, *way), groups))
         return max((one for one in tried if one.bits >= LEAST_BITS), key=lambda one: one.bits, default=None)
 
-    def _candidates(
-        self, nodes: Nodes, rows: Sequence[Row], target: Path, groups: Sequence[Sequence[Record]]
-    ) -> Iterator[Nodes]:
+    def _candidates(self, nodes: Nodes, rows: Sequence[Row], target: Path, groups: Groups) -> Iterator[Nodes]:
         """The source nodes that may correspond to a target node, of which there are groups of records in some rows."""
         if all(len(records) <= 1 for records in groups):
             same = [Row(row.pair, row.source, next(iter(of), None)) for row, of in zip(rows, groups, strict=True)]
@@ -147,28 +150,33 @@ class Alignment:
         return Found(nodes, leaves, frozenset(explained), of, bits if near >= LEAST_BITS else 0.0)
 
 
-def _in_order(sources: Sequence[Sequence[Record]], targets: Sequence[Sequence[Record]]) -> Sequence[Sequence[Record]]:
-    """Groups of source records in the order of the target records, if leaves of both say which is which."""
-    ours, theirs = _identifying(sources), _identifying(targets)
+def _in_order(sources: Groups, targets: Groups) -> Groups:
+    """Groups of source records in the order of the target records, as far as leaves of both say which is which."""
+    ours, theirs = _shared(sources), _shared(targets)
     keys = [
         (one, other)
-        for one, values in ours.items()
         for other, wanted in theirs.items()
-        if all(sorted(ones) == sorted(others) for ones, others in zip(values, wanted, strict=True))
+        for one in islice((leaf for leaf, values in ours.items() if _sorted(values) == _sorted(wanted)), 1)
     ]
-    if not keys or any(ours[one] == theirs[other] for one, other in keys):
-        return sources
-    one, other = keys[0]
-    known = [{record.values[one]: record for record in group} for group in sources]
-    return [[of[record.values[other]] for record in group] for of, group in zip(known, targets, strict=True)]
+    found: list[list[Record]] = []
+    for group, others in zip(sources, targets, strict=True):
+        by_keys = sorted(group, key=lambda record: [record.values[one] for one, _ in keys])
+        places = sorted(range(len(others)), key=lambda place: [others[place].values[other] for _, other in keys])
+        known = dict(zip(places, by_keys, strict=True))
+        found.append([known[place] for place in range(len(others))])
+    agree, after = (sum(_shared(each)[one] == theirs[other] for one, other in keys) for each in (sources, found))
+    return found if after > agree else sources
 
 
-def _identifying(groups: Sequence[Sequence[Record]]) -> dict[Path, list[list[str]]]:
-    """The leaves that all records have, and none in its group with the same value as another."""
+def _shared(groups: Groups) -> dict[Path, list[list[str]]]:
+    """The values of the leaves that all records have, group by group."""
     every = [record for group in groups for record in group]
     leaves = [leaf for leaf in every[0].values if all(leaf in one.values for one in every)] if every else []
-    found = {leaf: [[one.values[leaf] for one in group] for group in groups] for leaf in leaves}
-    return {leaf: of for leaf, of in found.items() if all(len(set(values)) == len(values) for values in of)}
+    return {leaf: [[one.values[leaf] for one in group] for group in groups] for leaf in leaves}
+
+
+def _sorted(groups: Sequence[Sequence[str]]) -> list[list[str]]:
+    return [sorted(group) for group in groups]
 
 
 def _says(proposal: Proposal) -> bool:

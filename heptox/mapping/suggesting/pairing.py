@@ -69,13 +69,14 @@ class Paired:
 
     def _whole(self, slot: Slot) -> Iterator[Proposal]:
         """What has all values of a slot."""
-        for proposer in self._proposers:
-            yield from (one for one in proposer.propose(slot) if one.values == slot.wanted)
+        return (one for one in self._proposals(slot) if one.values == slot.wanted)
 
     def _proposals(self, slot: Slot) -> Iterator[Proposal]:
-        """What may fill a slot: no row refutes it."""
+        """What may fill a slot: no row refutes it, and a line can say it."""
         for proposer in self._proposers:
-            yield from (one for one in proposer.propose(slot) if not slot.is_refuted(one.values))
+            for one in proposer.propose(slot):
+                if not slot.is_refuted(one.values) and "\n" not in one.expression + "".join(one.inverses):
+                    yield one
 
     def _entity(self, found: Found) -> Suggestion:
         nodes = found.nodes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -37,8 +37,10 @@ class EqualValues:
             for path, values in slot.leaves.single.items():
                 if not slot.is_refuted(values) and len(slot.samples(values)) >= _TWICE:
                     yield _leaf(slot, path, values)
+        row, first = next((row, value) for row, value in enumerate(slot.wanted) if value is not None)
         for path, several in slot.leaves.several.items():
-            yield from _gathered(slot, path, several)
+            if several[row] and first.startswith(several[row][0]):  # most do not
+                yield from _gathered(slot, path, several)
 
 
 def _leaf(slot: Slot, path: Path, values: Values) -> Proposal:
@@ -80,7 +82,7 @@ def _joined(separator: str | None, values: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A function of a string: what it computes, how it is written (``{}`` is the leaf), and its inverse if it has one.
+    """A function of a string: what it computes, how it is written (``{}`` is the leaf), and what may be its inverse.
 
     It is only seen in several values where other functions could make the same of a few.
     """
@@ -88,8 +90,15 @@ class Conversion:
     of: Callable[[str], str]
     written: str
     cost: float
-    inverse: str | None = None
+    inverse: Conversion | None = None
     fewest: int = 1
+
+    def inverses(self, pairs: Iterable[tuple[str, str | None]]) -> tuple[str, ...]:
+        """The inverse as it is written, if it makes all values again."""
+        back = self.inverse
+        if back is None or any(other is None or back.of(other) != one for one, other in pairs):
+            return ()
+        return (back.written.replace("{}", "."),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +140,16 @@ DATE_FORMATS: Final = (
 
 def date_conversion(start: DateFormat, end: DateFormat) -> Conversion:
     """The function of a date that makes another format of it."""
-    replacement, back = end.replacement(start), start.replacement(end)
-    python, compiled = re.sub(r"\$(\d)", r"\\\1", replacement), re.compile(start.expression)
+    return replace(_in_format(start, end), inverse=_in_format(end, start))
+
+
+def _in_format(start: DateFormat, end: DateFormat) -> Conversion:
+    replacement, compiled = end.replacement(start), re.compile(start.expression)
+    python = re.sub(r"\$(\d)", r"\\\1", replacement)
     return Conversion(
         lambda value: compiled.sub(python, value) if start.reads(value) else "",
         f"replace({{}}, {quoted(start.expression)}, {quoted(replacement)})",
         0.5,
-        f"replace(., {quoted(end.expression)}, {quoted(back)})",
     )
 
 
@@ -164,8 +176,9 @@ def _after(sign: str) -> Conversion:
     )
 
 
-def _without(sign: str) -> Conversion:
-    return Conversion(lambda value: value.replace(sign, ""), f'translate({{}}, {quoted(sign)}, "")', 1.0)
+def _translated(sign: str, other: str) -> Conversion:
+    written = f"translate({{}}, {quoted(sign)}, {quoted(other)})"
+    return Conversion(lambda value: value.replace(sign, other), written, 1.0)
 
 
 def _composed(first: Conversion, second: Conversion) -> Conversion:
@@ -179,8 +192,8 @@ _KNOWN: Final = (
     Conversion(lambda value: " ".join(re.split("[ \t\r\n]+", value.strip(" \t\r\n"))), "normalize-space({})", 0.5),
     Conversion(str.upper, "upper-case({})", 1.0),
     Conversion(str.lower, "lower-case({})", 1.0),
-    Conversion(lambda value: value.replace(",", "."), 'translate({}, ",", ".")', 1.0, 'translate(., ".", ",")'),
-    *map(_without, " -./"),
+    replace(_translated(",", "."), inverse=_translated(".", ",")),
+    *(_translated(sign, "") for sign in " -./"),
 )
 """Functions of the whole value."""
 
@@ -195,11 +208,9 @@ def _conversions(one: str, other: str) -> tuple[Conversion, ...]:
 def _around(one: str, other: str) -> Iterator[Conversion]:
     """What stands before or behind a value in another one."""
     if one and other.endswith(one) and (before := _plain(other.removesuffix(one))):
-        written, inverse = f"concat({quoted(before)}, {{}})", f"substring-after(., {quoted(before)})"
-        yield Conversion(lambda value: before + value, written, 1.0, inverse, _FEWEST)
+        yield Conversion(lambda value: before + value, f"concat({quoted(before)}, {{}})", 1.0, _after(before), _FEWEST)
     if one and other.startswith(one) and (behind := _plain(other.removeprefix(one))):
-        written, inverse = f"concat({{}}, {quoted(behind)})", f"substring-before(., {quoted(behind)})"
-        yield Conversion(lambda value: value + behind, written, 1.0, inverse, _FEWEST)
+        yield Conversion(lambda value: value + behind, f"concat({{}}, {quoted(behind)})", 1.0, _before(behind), _FEWEST)
 
 
 def _at_place(one: str, other: str) -> Iterator[Conversion]:
@@ -211,8 +222,8 @@ def _at_place(one: str, other: str) -> Iterator[Conversion]:
 
 
 def _plain(text: str) -> str:
-    """A text that a line can have, and a template."""
-    return "" if {"\n", "{", "}"} & set(text) else text
+    """A text that can stand in what is written."""
+    return "" if "{}" in text else text
 
 
 class Conversions:
@@ -220,8 +231,8 @@ class Conversions:
 
     def propose(self, slot: Slot) -> Iterator[Proposal]:
         """What has the wanted values, converted."""
-        for path, values in slot.leaves.single.items():
-            if values == slot.wanted or not _fits(values, slot.wanted):
+        for path, values in slot.leaves.present(slot.wanted):
+            if values == slot.wanted:
                 continue
             pairs = [(one, other) for one, other in zip(values, slot.wanted, strict=True) if one is not None]
             found = [
@@ -233,14 +244,8 @@ class Conversions:
                 continue
             for known in found[:1]:
                 text = known.written.replace("{}", slot.leaves.term(path))
-                inverses = () if known.inverse is None else (known.inverse,)
                 cost = known.cost + _selection_cost(slot, path)
-                yield Proposal("function", text, (path,), slot.wanted, cost, inverses)
-
-
-def _fits(values: Values, wanted: Values) -> bool:
-    """Whether a leaf is there where the target leaf is, and not elsewhere."""
-    return all((one is None) == (other is None) for one, other in zip(values, wanted, strict=True))
+                yield Proposal("function", text, (path,), slot.wanted, cost, known.inverses(pairs))
 
 
 # -- several leaves, constants, codes --------------------------------------------------------------------------------
@@ -265,7 +270,7 @@ class Concatenations:
             for second, end in ends:
                 between = value[len(start) : len(value) - len(end)]
                 fits = len(start) + len(end) <= len(value) and len(between) <= _LONGEST_SEPARATOR
-                if fits and first != second and "\n" not in between:
+                if fits and first != second:
                     yield from _concatenated(slot, first, second, between)
 
 
@@ -295,15 +300,14 @@ class Constants:
         """The only value, if there is no other."""
         value = next(value for value in slot.wanted if value is not None)
         is_known = slot.alike == {value} or len(slot.samples(slot.wanted)) >= _TWICE
-        if slot.distinct > 1 or not is_known or "\n" in value:
+        if slot.distinct > 1 or not is_known:
             return
         if None not in slot.wanted:
             yield Proposal("constant", quoted(value), (), slot.wanted, 2.0)
         if None in slot.wanted or slot.is_optional:
-            for path, values in slot.leaves.single.items():
-                if _fits(values, slot.wanted):
-                    text = f"if (exists({slot.leaves.term(path)})) then {quoted(value)} else ()"
-                    yield Proposal("constant", text, (path,), slot.wanted, 1.9)
+            for path, _ in slot.leaves.present(slot.wanted):
+                text = f"if (exists({slot.leaves.term(path)})) then {quoted(value)} else ()"
+                yield Proposal("constant", text, (path,), slot.wanted, 1.9)
 
 
 class CodeTables:
@@ -313,8 +317,8 @@ class CodeTables:
         """What has a code wherever there is a value."""
         if slot.distinct < _TWICE:
             return
-        for path, values in slot.leaves.single.items():
-            if values == slot.wanted or not _fits(values, slot.wanted):
+        for path, values in slot.leaves.present(slot.wanted):
+            if values == slot.wanted:
                 continue
             pairs = list(zip(values, slot.wanted, strict=True))
             codes = {one: other for one, other in pairs if one is not None and other is not None}

@@ -23,7 +23,7 @@ _MOST_CODES: Final = 400
 """How many values a qualifier has at most."""
 
 _LONGEST_CODE: Final = 24
-_MOST_PLACES: Final = 64
+_MOST_PLACES: Final = 16
 """In how many ways one record is selected at most."""
 
 Places: TypeAlias = Mapping[Path, Sequence["Record"]]
@@ -146,6 +146,6 @@ def _qualifiers(leaves: Mapping[Path, Counter[str]]) -> tuple[Path, ...]:
         and 2 * len(counter) <= counter.total()
         and max(map(len, counter)) <= _LONGEST_CODE
         and leaf[-1] != TAG
-        and "" not in counter
+        and not any(value == "" or "\n" in value for value in counter)
     ]
     return tuple(leaf for _, leaf in sorted(found)[:_MOST_QUALIFIERS])

@@ -12,7 +12,7 @@ from heptox.mapping.paths import path_text
 from heptox.mapping.suggesting.model import Kind
 from heptox.mapping.suggesting.records import Record, Selections
 from heptox.pattern import TAG
-from heptox.schema import TEXT, Path, SchemaTree, plain, quoted, selection_step, split_selection
+from heptox.schema import TEXT, Path, SchemaTree, quoted, selection_step, split_selection
 
 Values: TypeAlias = tuple[str | None, ...]
 """A value of each row, ``None`` where there is none."""
@@ -93,6 +93,17 @@ class SourceLeaves:
             found.setdefault(values, []).append(path)
         return found
 
+    def present(self, wanted: Values) -> Sequence[tuple[Path, Values]]:
+        """The leaves that have a value where there is a wanted one, and nowhere else."""
+        return self._by_presence.get(_presence(wanted), ())
+
+    @cached_property
+    def _by_presence(self) -> Mapping[tuple[bool, ...], Sequence[tuple[Path, Values]]]:
+        found: dict[tuple[bool, ...], list[tuple[Path, Values]]] = {}
+        for path, values in self.single.items():
+            found.setdefault(_presence(values), []).append((path, values))
+        return found
+
     def term(self, path: Path, separator: str = "") -> str:
         """A leaf as a function of the node has it: one that repeats is gathered."""
         written = leaf_text(self.tree, path)
@@ -128,20 +139,22 @@ class SourceLeaves:
         return counts
 
 
+def _presence(values: Values) -> tuple[bool, ...]:
+    return tuple(value is not None for value in values)
+
+
 def _known(source: Path, record: Record, selections: Selections) -> Iterator[tuple[Path, str]]:
     """The values that can be had from a record, with the paths of their leaves."""
     chain = record.chain
-    for number, one in enumerate(chain):
+    for one, inner in zip(chain, (*chain[1:], None), strict=True):
         at = source[: len(one.node)]
         for leaf, value in one.values.items():
             yield (*at, *leaf), value
-        following = chain[number + 1].node[len(one.node) :] if one is not record else ()
         for way, records in selections.places(one).items():
-            if following and plain(way[: len(following)]) == following:
-                continue
-            for below in records:
-                for leaf, value in below.values.items():
-                    yield (*at, *way, *leaf), value
+            if inner is None or records[0].node[: len(inner.node)] != inner.node:  # those come with the inner one
+                for below in records:
+                    for leaf, value in below.values.items():
+                        yield (*at, *way, *leaf), value
 
 
 @dataclass(frozen=True, slots=True)

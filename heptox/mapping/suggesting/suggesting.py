@@ -120,7 +120,8 @@ def _with_format(arrow: Suggestion, samples: Samples, first: int, second: int) -
     if conversion is None:
         return arrow
     source, target = arrow.line.split(" -> ")
-    line = f"{conversion.written.replace('{}', source)} -> {target} inverse {conversion.inverse}"
+    inverses = "".join(f" inverse {each}" for each in conversion.inverses(()))
+    line = f"{conversion.written.replace('{}', source)} -> {target}{inverses}"
     reason = Reason("values", f"Dates are written as {one} and as {other}.")
     return replace(arrow, kind="function", line=line, reasons=(reason, *arrow.reasons))
 
