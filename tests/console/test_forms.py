@@ -82,7 +82,7 @@ def test_marc_is_drawn_as_dublin_core_and_checked_on_the_peers_own_records(libra
         expect(faults).to_contain_text("5:1: HX4071")
         expect(faults).to_contain_text("did you mean substring")
         expect(value).to_have_attribute("aria-invalid", "true")
-        page.keyboard.press("Home")
+        page.keyboard.press("Control+Home")
         for _ in range(len("substrin")):
             page.keyboard.press("ArrowRight")
         page.keyboard.type("g")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
 from pathlib import Path as FilePath
@@ -38,7 +38,9 @@ class OwnRecords:
 
     def holds(self, graph: SchemaGraph) -> bool:
         """Whether there are documents of a schema."""
-        return self.files != () and schema_key(graph) == self.key
+        if not self.files or graph.text is None:
+            return False
+        return _key(_Schema(graph.text, graph.root, graph)) == self.key
 
     def documents(self, graph: SchemaGraph) -> Iterator[Document]:
         """Those of a schema, in the order of their names, without those that would be too much to look at."""
@@ -50,6 +52,20 @@ class OwnRecords:
                 if size <= left:
                     yield conform(document, graph)
                     left -= size
+
+
+@dataclass(frozen=True, slots=True)
+class _Schema:
+    """A schema by its text: the prefixes that a mapping declares make it no other one."""
+
+    text: str
+    root: str
+    graph: SchemaGraph = field(compare=False)
+
+
+@lru_cache(maxsize=8)
+def _key(schema: _Schema) -> str:
+    return schema_key(schema.graph)
 
 
 # What is drawn is tried on the same documents from one keystroke to the next.
