@@ -97,7 +97,7 @@ class Outline:
             self._fill(number)
 
     def _key(self, path: Path) -> str | Path:
-        return path if path in self._special else self.tree.element(path).name
+        return path if path in self._special else self.tree.element(path).key
 
     def type_at(self, path: Path) -> int:
         """The number of the type at a path of an inner node; -1 where it is none of those that are looked at."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Final, TypeAlias
 
 from heptox.mapping.suggesting.aligning import Alignment, Found, Sides, wanted_slots
 from heptox.mapping.suggesting.comparing import sigmoid
-from heptox.mapping.suggesting.confirming import confirmed
+from heptox.mapping.suggesting.confirming import confirmed, pairs_text
 from heptox.mapping.suggesting.filling import BIT, MOST_BITS, Choosing, Filling
 from heptox.mapping.suggesting.model import CodeTable, Reason, Sample, Suggestion
 from heptox.mapping.suggesting.records import Record, Selections, read_records
@@ -49,23 +49,24 @@ class Paired:
         self.lines = (*entities, *(self._drawn(each, numbers) for each in fillings if each.confidence >= least))
         """Lines with a confidence of at least ``least``; whether they go together is not looked at."""
 
-    def confirmed(self, others: Iterable[Suggestion]) -> Sequence[Suggestion]:
-        """The lines, and others that the pairs do not refute, that go together and make nothing wrong of the pairs.
+    def with_others(self, others: Callable[[Sequence[Suggestion]], Iterable[Suggestion]]) -> list[Suggestion]:
+        """The lines that go together and make nothing wrong of the pairs, and others that are suggested beside them and
+        do so, too.
 
-        What pairs have of leaves that other lines are about, and do not support, they refute. Where they have neither
-        leaf, others of the same two elements must be joined.
+        What pairs have of one leaf only they refute. Where they have neither, others of the same two elements must be
+        joined.
         """
+        kept = confirmed(self._trees, self._pairs, self.lines)
         sources, targets = (_seen([pair[side] for pair in self._roots]) for side in (0, 1))
-        joined = set(_joined(self.lines))
-        allowed = [
-            one
-            for one in others
-            if one.source not in sources
-            and one.target not in targets
-            and (_holder(one.source), _holder(one.target)) in joined
-        ]
-        known = [(document, target) for (document, _), (_, target) in zip(self._pairs, self._roots, strict=True)]
-        return confirmed(self._trees, known, [*self.lines, *allowed])
+        joined, filled = set(_joined(kept)), {one.target for one in kept if one.kind != "entity"}
+
+        def is_open(one: Suggestion) -> bool:
+            known = one.source in sources, one.target in targets
+            is_beside = (_holder(one.source), _holder(one.target)) in joined
+            return one.target not in filled and (all(known) or (is_beside and not any(known)))
+
+        allowed = list(filter(is_open, others(kept)))
+        return [*kept, *confirmed(self._trees, self._pairs, allowed, kept)]
 
     def _whole(self, slot: Slot) -> Iterator[Proposal]:
         """What has all values of a slot."""
@@ -83,7 +84,7 @@ class Paired:
         source, target = (leaf_text(tree, path) for tree, path in zip(self._trees, nodes.ends, strict=True))
         confidence = sigmoid(BIT * min(found.bits, MOST_BITS) + _BEFORE)
         there = len({row.pair for row in nodes.rows})
-        text = f"Equally many in {_pairs(there)}; {len(found.explained)} of {len(found.of)} leaves are explained."
+        text = f"Equally many in {pairs_text(there)}; {len(found.explained)} of {len(found.of)} leaves are explained."
         ends = plain(nodes.source), plain(nodes.target)
         return Suggestion(*ends, "entity", confidence, (Reason("pairs", text),), f"each {source} -> {target}")
 
@@ -97,7 +98,7 @@ class Paired:
         inverses = "".join(f" inverse {each}" for each in proposal.inverses)
         samples = tuple(_samples(slot, proposal))
         there = {slot.leaves.nodes.rows[row].pair for row, value in enumerate(slot.wanted) if value is not None}
-        reasons = [Reason("pairs", f"{len(samples)} of {_pairs(len(there))}: {_example(samples[0])}")]
+        reasons = [Reason("pairs", f"{len(samples)} of {pairs_text(len(there))}: {_example(samples[0])}")]
         if filling.rival is not None:
             reasons.append(Reason("pairs", f"{filling.rival.expression} has the same values."))
         return Suggestion(
@@ -166,10 +167,6 @@ def _is_said(found: Found) -> bool:
         return True
     known = [(one.above, value) for one in targets for value in one.values.values()]
     return len(known) > len(set(known))
-
-
-def _pairs(number: int) -> str:
-    return "1 pair" if number == 1 else f"{number} pairs"
 
 
 def _example(sample: Sample) -> str:

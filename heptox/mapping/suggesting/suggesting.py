@@ -71,10 +71,13 @@ def suggest(
     if not pairs:
         found: Sequence[Suggestion] = list(_by_evidence(trees, drawn, samples))
     else:
-        said = Paired(trees, pairs, proposers, THRESHOLD)
         filled = {other for _, other in drawn}
-        ends = [(one.source, one.target) for one in said.lines if one.source]
-        every = said.confirmed(_by_evidence(trees, (*drawn, *ends), samples))
+
+        def others(lines: Sequence[Suggestion]) -> Iterator[Suggestion]:
+            ends = [(one.source, one.target) for one in lines if one.source and one.kind != "entity"]
+            return _by_evidence(trees, (*drawn, *ends), samples)
+
+        every = Paired(trees, pairs, proposers, THRESHOLD).with_others(others)
         found = [one for one in every if one.kind == "entity" or one.target not in filled]
     return tuple(sorted(found, key=lambda suggestion: -round(suggestion.confidence, 9)))
 

@@ -303,3 +303,49 @@ def test_what_is_drawn_is_not_suggested_again() -> None:
 def test_nodes_in_another_order_are_paired_by_a_leaf() -> None:
     known = [(source_document(group), target_document(group[::-1])) for group in (BOOKS[:3], BOOKS[3:5], BOOKS[5:])]
     assert set(map(str, suggest(LIBRARY, SHOP, pairs=known))) == set(FOUND)
+
+
+# -- arrows that names speak for -------------------------------------------------------------------------------------
+
+STAYS: Final = tree("""
+<!ELEMENT house (person*, stay*)> <!ELEMENT person (name, note)> <!ATTLIST person id ID #REQUIRED>
+<!ELEMENT stay (ill)> <!ATTLIST stay of IDREF #REQUIRED> <!ELEMENT name (#PCDATA)> <!ELEMENT ill (#PCDATA)>
+<!ELEMENT note (#PCDATA | b)*> <!ELEMENT b (#PCDATA)>
+""")
+CASES: Final = tree("""
+<!ELEMENT cases (case*)> <!ELEMENT case (name, ill, note)> <!ELEMENT name (#PCDATA)> <!ELEMENT ill (#PCDATA)>
+<!ELEMENT note (#PCDATA | b)*> <!ELEMENT b (#PCDATA)>
+""")
+
+
+WHO: Final = {
+    "a": "<name>Ann</name><note>likes <b>tea</b></note>",
+    "b": "<name>Bert</name><note>was <b>late</b> twice</note>",
+    "c": "<name>Cleo</name><note>has <b>no</b> sister</note>",
+    "d": "<name>Dana</name><note>likes <b>cake</b></note>",
+    "e": "<name>Emil</name><note>is <b>tall</b></note>",
+}
+
+
+def stays(*changes: tuple[str, str]) -> list[tuple[Document, Document]]:
+    """Persons and their stays with the same as cases; in the last pair with some changes of the cases."""
+    known = []
+    for ids, rows in (("ab", "b flu,a cold,b mumps"), ("cde", "d flu,e cold,c gout,e flu")):
+        stayed = [row.split() for row in rows.split(",")]
+        persons = "".join(f'<person id="{i}">{WHO[i]}</person>' for i in ids)
+        stay = "".join(f'<stay of="{i}"><ill>{ill}</ill></stay>' for i, ill in stayed)
+        cases = "".join(f"<case>{WHO[i].replace('<note>', f'<ill>{ill}</ill><note>')}</case>" for i, ill in stayed)
+        known.append((f"<house>{persons}{stay}</house>", f"<cases>{cases}</cases>"))
+    for old, new in changes:
+        known[-1] = known[-1][0], known[-1][1].replace(old, new)
+    return [(parse_document(one), parse_document(other)) for one, other in known]
+
+
+def test_arrows_over_references_are_suggested_where_exchange_makes_what_the_pairs_have() -> None:
+    found = {str(each): each for each in suggest(STAYS, CASES, pairs=stays())}
+    assert {"stay/ill -> case/ill", "person/name -> case/name", "person/note => case/note"} <= set(found)
+    assert found["person/name -> case/name"].reasons[0].text == "2 of 2 pairs: Bert"
+    changes = ("<name>Emil<", "<name>Erik<"), ("</b> sister", "</b> brother")
+    refuted = suggest(STAYS, CASES, pairs=stays(*changes))
+    assert "stay/ill -> case/ill" in map(str, refuted)
+    assert not {"person/name -> case/name", "person/note => case/note"} & set(map(str, refuted))
