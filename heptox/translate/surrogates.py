@@ -14,7 +14,7 @@ from itertools import product
 from typing import Final, NoReturn, TypeAlias
 
 from heptox.errors import Fault, TranslationError
-from heptox.mapping import HeadNode, Mapping, Rule
+from heptox.mapping import HeadNode, Mapping, Rule, tested_paths
 from heptox.pattern import (
     OPERATORS,
     Absence,
@@ -355,7 +355,10 @@ def _tested(atom: NoNode) -> Iterator[Path]:
 
 
 def _selecting(atom: NoNode) -> Iterator[Path]:
-    """The leaves by which the nodes of an atom are selected."""
+    """The leaves by which the nodes of an atom are selected, and those of which functions in its tests speak."""
     for length, step in enumerate(atom.node, 1):
         for test in split_selection(step)[1]:
-            yield (*plain(atom.node[:length]), *test.path)
+            yield from ((*plain(atom.node[:length]), *path) for path in tested_paths(test))
+    for tested, _ in atom.tests:
+        if (expression := value_expression(tested)) is not None:
+            yield from ((*plain(atom.node), *path) for path in leaf_paths(expression))

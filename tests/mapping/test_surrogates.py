@@ -15,6 +15,7 @@ from heptox.translate.model import INVENTED
 from heptox.xml import parse_document
 from tests.mapping.building import image, mapping
 from tests.support.definition import check_equal, pairs
+from tests.support.random_mappings import problem
 
 NESTED = """<!ELEMENT s (a*)> <!ELEMENT a (b*)> <!ELEMENT b (title, maker, isbn)> <!ELEMENT title (#PCDATA)>
 <!ELEMENT maker (#PCDATA)> <!ELEMENT isbn (#PCDATA)>"""
@@ -139,6 +140,17 @@ def test_more_than_equality_is_refused_by_name(agenda: Mapping, condition: str, 
     (fault,) = caught.value.faults
     assert (fault.code, fault.message.partition(" is invented")[0]) == ("HX5016", "program/@event")
     assert how in fault.message
+
+
+def test_a_node_that_is_not_there_is_not_told_by_a_function_of_it() -> None:
+    leaves = "(n, m)> <!ELEMENT n (#PCDATA)> <!ELEMENT m (#PCDATA)>"
+    source = f"<!ELEMENT s (b*)> <!ELEMENT b {leaves}"
+    target = f"<!ELEMENT t (q*)> <!ELEMENT q {leaves} <!ATTLIST q id ID #REQUIRED>"
+    query = parse_query("for $x in //q where empty(/t/q[@id = @id]) return $x/n")
+    with pytest.raises(TranslationError) as caught:
+        translate(problem(source, target, "b/n -> q/n\nb/m -> q/m").mapping, query, Direction.SOURCE)
+    (fault,) = caught.value.faults
+    assert (fault.code, fault.message.partition(" is invented")[0]) == ("HX5016", "q/@id")
 
 
 def test_rules_say_so_and_are_read_again(agenda: Mapping, tmp_path: Path) -> None:
