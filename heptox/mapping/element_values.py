@@ -12,7 +12,7 @@ from heptox.xml import XSI_NIL, XmlElement
 def values_at(element: XmlElement, path: Path) -> Iterator[str]:
     """The values at a path, in document order; an element that is nil has none."""
     if not path or path == (TEXT,):
-        if element.get(XSI_NIL, "").strip() not in ("true", "1"):
+        if not is_nil(element):
             yield element.text or ""
     elif path[0].startswith("@"):
         value = element.get(path[0][1:])
@@ -23,6 +23,11 @@ def values_at(element: XmlElement, path: Path) -> Iterator[str]:
         for child in element.iterchildren(name):
             if is_selected(child, tests):
                 yield from values_at(child, path[1:])
+
+
+def is_nil(element: XmlElement) -> bool:
+    """Whether an element has no value, as ``xsi:nil`` says."""
+    return element.get(XSI_NIL, "").strip() in ("true", "1")
 
 
 def is_selected(element: XmlElement, tests: Iterable[SelectionTest]) -> bool:

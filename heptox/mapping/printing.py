@@ -79,17 +79,17 @@ def print_rules(
     and ``=?`` cannot say.
     """
     mapping = replace(mapping, source=_with_all_prefixes(mapping.source), target=_with_all_prefixes(mapping.target))
-    declarations = (
+    declared = (
         _schema("source", mapping.source, folder),
         _schema("target", mapping.target, folder),
-        *_namespaces("source", mapping.source),
-        *_namespaces("target", mapping.target),
-        *_declarations("source", mapping.source, mapping.declared_source_keys, mapping.source_references),
-        *_declarations("target", mapping.target, mapping.declared_target_keys, mapping.target_references),
+        *namespaces("source", mapping.source),
+        *namespaces("target", mapping.target),
+        *declarations("source", mapping.source, mapping.declared_source_keys, mapping.source_references),
+        *declarations("target", mapping.target, mapping.declared_target_keys, mapping.target_references),
     )
     against = None if mapping.against is None else _texts(mapping.mirrored(), mapping.against, tables)
     along = None if mapping.along is None else _texts(mapping, mapping.along, tables)
-    return print_rules_file(RulesFile(declarations, along, against))
+    return print_rules_file(RulesFile(declared, along, against))
 
 
 def print_rule(mapping: Mapping, rule: Rule) -> str:
@@ -134,15 +134,17 @@ def _with_all_prefixes(tree: SchemaTree) -> SchemaTree:
     return SchemaTree(replace(tree.graph, prefixes=prefixes), tree.boxes, tree.whole, tree.entered)
 
 
-def _namespaces(side: Side, tree: SchemaTree) -> Iterator[Declaration]:
+def namespaces(side: Side, tree: SchemaTree) -> Iterator[Declaration]:
+    """What declares the prefixes of a side that its schema does not have."""
     prefixes = tree.graph.prefixes
     for prefix, namespace in prefixes.declared if isinstance(prefixes, SidePrefixes) else ():
         yield NamespaceDeclaration(side, prefix, namespace)
 
 
-def _declarations(
-    side: Side, tree: SchemaTree, keys: frozenset[Path], references: Sequence[Reference]
+def declarations(
+    side: Side, tree: SchemaTree, keys: frozenset[Path] = frozenset(), references: Sequence[Reference] = ()
 ) -> Iterator[Declaration]:
+    """What declares the boxes of a side, keys, and the references that are not inferred."""
     for box in tree.boxes:
         members = tuple(Name(member, tree.written((member,))) for member in box.members)
         yield BoxDeclaration(side, box.name, _written(tree, box.parent), members)

@@ -356,9 +356,9 @@ def _tested(atom: NoNode) -> Iterator[Path]:
 
 def _selecting(atom: NoNode) -> Iterator[Path]:
     """The leaves by which the nodes of an atom are selected, and those of which functions in its tests speak."""
+    for path, _ in atom.tests:
+        expression = value_expression(path)
+        yield from () if expression is None else ((*plain(atom.node), *leaf) for leaf in leaf_paths(expression))
     for length, step in enumerate(atom.node, 1):
         for test in split_selection(step)[1]:
             yield from ((*plain(atom.node[:length]), *path) for path in tested_paths(test))
-    for tested, _ in atom.tests:
-        if (expression := value_expression(tested)) is not None:
-            yield from ((*plain(atom.node), *path) for path in leaf_paths(expression))

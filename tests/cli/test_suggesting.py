@@ -95,3 +95,61 @@ def test_what_cannot_be_read_is_told(club: Path) -> None:
         assert message in ended.err
     named = heptox_ended("map", "suggest", "two.dtd", "firm.dtd", "--source-root", "club")
     assert named.out.startswith('source "two.dtd" root club\n')
+
+
+def pairs(folder: Path) -> list[str]:
+    """Two documents of either side of which each says the same; codes stand for words on one side."""
+    words = {"y": "yes", "n": "no"}
+    given = []
+    for number, codes in enumerate(("yynny", "nny")):
+        rows = [(f"{number}-{place}", code) for place, code in enumerate(codes)]
+        club = "".join(f"<member><telephone>{one}</telephone><city>{code}</city></member>" for one, code in rows)
+        firm = "".join(f"<client><phone>{one}</phone><city>{words[code]}</city></client>" for one, code in rows)
+        (folder / f"club{number}.xml").write_text(f"<club>{club}</club>")
+        (folder / f"firm{number}.xml").write_text(f"<firm>{firm}</firm>")
+        given += ["--source-document", f"club{number}.xml", "--target-document", f"firm{number}.xml"]
+    return given
+
+
+def test_pairs_give_functions_and_tables(club: Path) -> None:
+    given = pairs(club)
+    told = heptox_ended("map", "suggest", "club.dtd", "firm.dtd", *given, "--paired", "--json")
+    found = {one["arrow"]: one for one in json.loads(told.out)["suggestions"]}
+    table = found['lookup("city-1.csv", member/city) -> client/city']
+    assert (table["kind"], table["table"]) == ("table", {"file": "city-1.csv", "codes": {"n": "no", "y": "yes"}})
+    assert table["samples"] == [
+        {"pair": 1, "source": ["y"], "target": "yes"},
+        {"pair": 2, "source": ["n"], "target": "no"},
+    ]
+    assert table["reasons"][0] == {"kind": "pairs", "text": "2 of 2 pairs: y -> yes"}
+
+    shown = heptox_ended("map", "suggest", "club.dtd", "firm.dtd", *given, "--paired")
+    assert '\n# lookup("city-1.csv", member/city) -> client/city ' in shown.out
+    assert "--tables FOLDER writes the tables" in shown.err
+    (club / "codes").mkdir()
+    for _ in range(2):  # a table that is there already stays
+        written = heptox_ended("map", "suggest", "club.dtd", "firm.dtd", *given, "--paired", "--tables", "codes")
+        assert (written.code, written.err) == (0, "")
+    assert (club / "codes" / "city-1.csv").read_text() == "n,no\ny,yes\n"
+    (club / "made.arrows").write_text(written.out)
+    assert heptox_ended("map", "check", "made.arrows").out.startswith("made.arrows: no faults")
+    made = heptox_ended("map", "apply", "made.arrows", "club1.xml").out
+    assert "".join(made.split()).endswith("".join((club / "firm1.xml").read_text().split()))
+
+
+def test_pairs_that_are_none_are_told(club: Path) -> None:
+    given = pairs(club)
+    (club / "codes").mkdir()
+    (club / "codes" / "city-1.csv").write_text("n,never\n")
+    (club / "broken.xml").write_text("<firm>")
+    for arguments, code, message in (
+        ((*given[:-2], "--paired"), 2, "--paired takes as many documents of the target as of the source"),
+        ((*given[:2], "--target-document", "broken.xml", "--paired"), 1, "broken.xml:1"),
+        ((*given[:2], "--target-document", "club0.xml", "--paired"), 1, "club0.xml:1:1: HX2013 the root element is"),
+        ((*given, "--paired", "--tables", "codes"), 1, "codes/city-1.csv: HX1001 is there already"),
+        ((*given, "--paired", "--tables", "none"), 1, "none/city-1.csv: HX1001 cannot be written"),
+    ):  # fmt: skip
+        ended = heptox_ended("map", "suggest", "club.dtd", "firm.dtd", *arguments)
+        assert (ended.code, ended.out) == (code, ""), arguments
+        assert message in ended.err
+    assert (club / "codes" / "city-1.csv").read_text() == "n,never\n"

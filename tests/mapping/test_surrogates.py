@@ -15,7 +15,6 @@ from heptox.translate.model import INVENTED
 from heptox.xml import parse_document
 from tests.mapping.building import image, mapping
 from tests.support.definition import check_equal, pairs
-from tests.support.random_mappings import problem
 
 NESTED = """<!ELEMENT s (a*)> <!ELEMENT a (b*)> <!ELEMENT b (title, maker, isbn)> <!ELEMENT title (#PCDATA)>
 <!ELEMENT maker (#PCDATA)> <!ELEMENT isbn (#PCDATA)>"""
@@ -140,17 +139,6 @@ def test_more_than_equality_is_refused_by_name(agenda: Mapping, condition: str, 
     (fault,) = caught.value.faults
     assert (fault.code, fault.message.partition(" is invented")[0]) == ("HX5016", "program/@event")
     assert how in fault.message
-
-
-def test_a_node_that_is_not_there_is_not_told_by_a_function_of_it() -> None:
-    leaves = "(n, m)> <!ELEMENT n (#PCDATA)> <!ELEMENT m (#PCDATA)>"
-    source = f"<!ELEMENT s (b*)> <!ELEMENT b {leaves}"
-    target = f"<!ELEMENT t (q*)> <!ELEMENT q {leaves} <!ATTLIST q id ID #REQUIRED>"
-    query = parse_query("for $x in //q where empty(/t/q[@id = @id]) return $x/n")
-    with pytest.raises(TranslationError) as caught:
-        translate(problem(source, target, "b/n -> q/n\nb/m -> q/m").mapping, query, Direction.SOURCE)
-    (fault,) = caught.value.faults
-    assert (fault.code, fault.message.partition(" is invented")[0]) == ("HX5016", "q/@id")
 
 
 def test_rules_say_so_and_are_read_again(agenda: Mapping, tmp_path: Path) -> None:
@@ -502,3 +490,17 @@ def test_what_has_no_surrogate_is_lost_by_name(schema: str, arrows: str, query: 
     translation = translate(found, parse_query(query), Direction.SOURCE)
     assert translation.empty
     assert lost in {loss.path for loss in translation.losses}
+
+
+def test_an_identifier_of_a_derived_type_is_not_invented(tmp_path: Path) -> None:
+    (tmp_path / "s.dtd").write_text("<!ELEMENT s (b*)> <!ELEMENT b (#PCDATA)>")
+    (tmp_path / "t.xsd").write_text("""<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+<xs:complexType name="Base"><xs:sequence><xs:element name="v" type="xs:string"/></xs:sequence></xs:complexType>
+<xs:complexType name="More"><xs:complexContent><xs:extension base="Base">
+<xs:attribute name="id" type="xs:ID"/></xs:extension></xs:complexContent></xs:complexType>
+<xs:element name="t"><xs:complexType><xs:sequence>
+<xs:element name="b" type="Base" maxOccurs="unbounded"/><xs:element name="m" type="More" minOccurs="0" maxOccurs="9"/>
+</xs:sequence></xs:complexType></xs:element></xs:schema>""")
+    (tmp_path / "m.arrows").write_text('source "s.dtd"\ntarget "t.xsd"\nb -> b/v\nb -> m/v\n')
+    made = image(load_mapping(tmp_path / "m.arrows"), "<s><b>x</b></s>")
+    assert made.endswith('"><b><v>x</v></b><m id="x"><v>x</v></m></t>')

@@ -4,6 +4,14 @@ Nothing is learned and nothing is fetched: what counts is the names of both sche
 type, and the values of sample documents. The string similarity of rapidfuzz is loaded with this package.
 """
 
-from heptox.mapping.suggesting.model import Reason as Reason, Suggestion as Suggestion
+from heptox.mapping.suggesting.model import (
+    CodeTable as CodeTable,
+    Kind as Kind,
+    Reason as Reason,
+    Sample as Sample,
+    Suggestion as Suggestion,
+)
 from heptox.mapping.suggesting.names import Names as Names
+from heptox.mapping.suggesting.proposers import PROPOSERS as PROPOSERS
+from heptox.mapping.suggesting.slots import Proposal as Proposal, Proposer as Proposer, Slot as Slot
 from heptox.mapping.suggesting.suggesting import THRESHOLD as THRESHOLD, suggest as suggest

@@ -16,10 +16,11 @@ from math import log
 from typing import Final
 from zlib import crc32
 
+from heptox.mapping.element_values import is_nil
 from heptox.mapping.suggesting.outline import Outline
 from heptox.pattern import TAG
-from heptox.schema import TEXT, Path, axis_matches
-from heptox.xml import Document, XmlElement
+from heptox.schema import TEXT, Path, SchemaTree, axis_matches
+from heptox.xml import XSI_NAMESPACE, Document, XmlElement
 
 MOST_VALUES: Final = 100_000
 """How many values of all documents of a side are looked at."""
@@ -139,15 +140,14 @@ class Samples:
 def sample(outline: Outline, documents: Sequence[Document]) -> dict[int, Sketch]:
     """The sketches of the values that documents have, and of those that the schema itself names.
 
-    What the schema does not have is passed over; a document of another root is none of its documents.
+    What the schema does not have is passed over.
     """
     found: dict[int, Sketch] = {}
     for number, entry in enumerate(outline.entries):
         for value in entry.values:
             found.setdefault(number, Sketch()).add(value)
-    fitting = [document for document in documents if document.root.tag == outline.tree.root]
-    walks = (_values(outline, document) for document in fitting)
-    most = MOST_VALUES // max(1, len(fitting))
+    walks = (_values(outline, document) for document in documents)
+    most = MOST_VALUES // max(1, len(documents))
     for walk in walks:
         for number, value in islice(walk, most):
             found.setdefault(number, Sketch()).add(value)
@@ -158,42 +158,45 @@ def sample(outline: Outline, documents: Sequence[Document]) -> dict[int, Sketch]
 
 def _values(outline: Outline, document: Document) -> Iterator[tuple[int, str]]:
     """The values of a document with the numbers of their entries."""
-    reading = _Reading(outline)
+    known: dict[Path, int | None] = {}
+    for element, path in document_nodes(outline.tree, document):
+        for leaf, value in own_values(outline.tree, element, path):
+            if leaf not in known:
+                known[leaf] = outline.entry_at(leaf[:-1] if leaf[-1] == TAG else leaf)
+            if (number := known[leaf]) is not None:
+                yield number, value
+
+
+def document_nodes(tree: SchemaTree, document: Document) -> Iterator[tuple[XmlElement, Path]]:
+    """The elements of a document with their nodes, in document order, without those that the schema does not have, and
+    what is within an element that is nil.
+    """
+    children: dict[tuple[Path, str], Path | None] = {}
     waiting: list[tuple[XmlElement, Path]] = [(document.root, ())]
     while waiting:
         element, path = waiting.pop()
-        for name, value in element.attrib.items():
-            if (number := reading.entry(path, f"@{name!s}")) is not None:
-                yield number, str(value)
-        if (number := reading.entry(path, TEXT)) is not None:
-            yield number, element.text or ""
-        for child in reversed(element):
-            tag = str(child.tag)
-            below = reading.child(path, tag)
-            if below is None:
-                continue
-            if (number := reading.entry(path, tag)) is not None and not len(child):
-                yield number, child.text or ""
-            if (number := reading.entry(below, TAG)) is not None:
-                yield number, outline.tree.value_of_tag(below, tag) or ""
-            waiting.append((child, below))
+        yield element, path
+        for child in reversed(element) if not is_nil(element) else ():
+            step = path, str(child.tag)
+            if step not in children:
+                found = next(axis_matches(tree, path, "child", step[1]), None)
+                children[step] = found.path if found else None
+            if (below := children[step]) is not None:
+                waiting.append((child, below))
 
 
-class _Reading:
-    """Finds the entries of what a document has; each path is looked for once."""
-
-    def __init__(self, outline: Outline) -> None:
-        self._outline = outline
-        self._children: dict[tuple[Path, str], Path | None] = {}
-        self._entries: dict[tuple[Path, str], int | None] = {}
-
-    def child(self, path: Path, tag: str) -> Path | None:
-        if (path, tag) not in self._children:
-            found = next(axis_matches(self._outline.tree, path, "child", tag), None)
-            self._children[path, tag] = found.path if found else None
-        return self._children[path, tag]
-
-    def entry(self, path: Path, step: str) -> int | None:
-        if (path, step) not in self._entries:
-            self._entries[path, step] = self._outline.entry_below(path, step)
-        return self._entries[path, step]
+def own_values(tree: SchemaTree, element: XmlElement, path: Path) -> Iterator[tuple[Path, str]]:
+    """The values of the leaves that an element is or has itself, with their paths; the tag of one in a box is a value,
+    too.
+    """
+    for name, value in element.attrib.items():
+        if not str(name).startswith(f"{{{XSI_NAMESPACE}}}") and (leaf := (*path, f"@{name!s}")) in tree:
+            yield leaf, str(value)
+    if is_nil(element):
+        return
+    if path and tree.is_leaf(path):
+        yield path, element.text or ""
+    elif (leaf := (*path, TEXT)) in tree and not tree.is_stop(leaf):
+        yield leaf, element.text or ""
+    if tree.box(path) and (tag := tree.value_of_tag(path, str(element.tag))) is not None:
+        yield (*path, TAG), tag

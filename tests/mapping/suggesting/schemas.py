@@ -9,8 +9,9 @@ from tempfile import TemporaryDirectory
 from hypothesis import strategies as st
 
 from heptox.errors import MappingError
-from heptox.mapping import Suggestion, parse_mapping_arrows
+from heptox.mapping import Suggestion, examine_arrows, exchange, parse_mapping_arrows
 from heptox.schema import Box, SchemaTree, parse_dtd
+from heptox.xml import Document
 
 NAMES = (
     "name",
@@ -44,15 +45,31 @@ def codes(source: SchemaTree, target: SchemaTree, suggestions: Iterable[Suggesti
             (FilePath(folder) / f"{name}.dtd").write_text(side.graph.text or "", encoding="utf-8")
             lines.append(f'{name} "{name}.dtd" root {side.root}')
         for name, side in sides.items():
-            for box in side.boxes:
-                parent = "".join(f"{step}/" for step in box.parent)
-                lines.append(f"{name} box {box.name} = {parent}({' | '.join(box.members)})")
+            lines += [_box(name, box) for box in side.boxes]
         lines += map(str, suggestions)
         try:
             parse_mapping_arrows("\n".join(lines) + "\n", folder)
         except MappingError as error:
             return {fault.code for fault in error.faults}
     return set()
+
+
+def made(source: SchemaTree, target: SchemaTree, lines: Iterable[Suggestion], document: Document) -> Document:
+    """What exchange makes of a document by suggestions; none of them may be a fault."""
+    graphs = {"source": source.graph, "target": target.graph}
+    tables = {each.table.file: each.table.text for each in lines if each.table is not None}
+    declared = [f'{name} "{name}" root {graph.root}' for name, graph in graphs.items()]
+    for side, side_tree in (("source", source), ("target", target)):
+        declared += [_box(side, box) for box in side_tree.boxes]
+    text = "\n".join((*declared, *map(str, lines), ""))
+    examined = examine_arrows(text, lambda file, _: graphs[file], None, tables.__getitem__)
+    assert {fault.code for fault in examined.faults} <= {"HX4008"} and examined.sound is not None, examined.faults
+    return exchange(examined.sound, document)
+
+
+def _box(side: str, box: Box) -> str:
+    parent = "".join(f"{step}/" for step in box.parent)
+    return f"{side} box {box.name} = {parent}({' | '.join(box.members)})"
 
 
 @st.composite

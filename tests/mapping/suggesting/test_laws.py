@@ -1,4 +1,4 @@
-"""What holds of the suggestions for any two schemas."""
+"""What holds of the suggestions for any two schemas, and for pairs of documents of any mapping."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from random import Random
 
 from hypothesis import given, settings, strategies as st
 
-from heptox.mapping import Suggestion, suggest
+from heptox.errors import HeptoxError
+from heptox.mapping import Suggestion, exchange, suggest
 from heptox.schema import Path, SchemaTree
-from tests.mapping.suggesting.schemas import codes, declarations, tree
+from heptox.xml import XmlElement, parse_document
+from tests.mapping.suggesting.schemas import codes, declarations, made, tree
 from tests.support.budget import tries
+from tests.support.random_mappings import random_documents, random_problem
 
 UNCONNECTED = {"HX4016", "HX4017", "HX4021"}
 """What decides on more than single arrows: connections between groups, and how many alternatives there are."""
+
+IDENTIFIERS = frozenset(("id", "ref"))
 
 Schema = tuple[str, ...]
 
@@ -96,3 +101,46 @@ def test_what_is_drawn_is_not_suggested_again(one: Schema, other: Schema, data: 
     after = suggest(source, target, drawn=[(each.source, each.target) for each in drawn])
     assert not by_ends(tuple(drawn)).keys() & by_ends(after).keys()
     assert codes(source, target, (*drawn, *after)) <= UNCONNECTED
+
+
+@given(st.integers(0, 1 << 30))
+@settings(deadline=None, max_examples=tries(25))
+def test_what_pairs_support_makes_nothing_that_they_refute(seed: int) -> None:
+    """Of any mapping: what all lines make of the source of a pair is in its target, node by node."""
+    random = Random(seed)
+    problem = random_problem(random)
+    mapping = problem.mapping
+    documents = [parse_document(text) for text in random_documents(random, problem, 3)]
+    try:
+        pairs = [(each, exchange(mapping, each)) for each in documents]
+    except HeptoxError:
+        return  # a value for which the target has no tag left
+    source, target = (SchemaTree(side.graph, side.boxes) for side in (mapping.source, mapping.target))
+    found = suggest(source, target, pairs=pairs)
+    for document, image in pairs:
+        assert is_within(made(source, target, found, document).root, image.root), (str(problem), [*map(str, found)])
+
+
+def is_within(one: XmlElement, other: XmlElement) -> bool:
+    """Whether an element has nothing that another has not, but for identifiers, which may be invented."""
+    values = {name: value for name, value in one.items() if name not in IDENTIFIERS}
+    if one.tag != other.tag or not values.items() <= dict(other.items()).items():
+        return False
+    if not len(one) and one.text and one.text != other.text:
+        return False
+    return are_within([child for child in one if says_something(child)], list(other))
+
+
+def says_something(element: XmlElement) -> bool:
+    """Whether an element has more than an identifier."""
+    return any(one.text or set(one.keys()) - IDENTIFIERS for one in element.iter()) or not element.keys()
+
+
+def are_within(ones: list[XmlElement], others: list[XmlElement]) -> bool:
+    """Whether each element is in one of some others, and no two in the same."""
+    if not ones:
+        return True
+    return any(
+        is_within(ones[0], other) and are_within(ones[1:], others[:place] + others[place + 1 :])
+        for place, other in enumerate(others)
+    )
