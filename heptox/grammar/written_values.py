@@ -67,7 +67,7 @@ class ValueBuilder(LineBuilder[_Statement]):
     """Makes selections and values."""
 
     def _step(self, tree: Tree[Token]) -> str:
-        return self._selected(step_text(tree), list(tree.find_data("predicate")))
+        return self._selected(step_text(tree), (part for part in subtrees(tree) if part.data == "predicate"))
 
     def _selected(self, name: str, predicates: Iterable[Tree[Token]]) -> str:
         """The step of an element with conditions."""
@@ -82,8 +82,9 @@ class ValueBuilder(LineBuilder[_Statement]):
                 self._refuse("HX3001", "a selection speaks of leaves of its node", part, _SELECTION)
                 return None
             path = self._path(part).steps
-            if any(is_selection(step) or step.startswith("[") for step in path):
-                self._refuse("HX3001", "a condition inside a condition", part, "write the conditions side by side")
+            is_compared = tree.data != "negated" and len(tree.children) > 1
+            if any(step.startswith("[") or (is_compared and is_selection(step)) for step in path):
+                self._refuse("HX3001", "a condition inside a comparison", part, "write the conditions side by side")
         if tree.data == "negated":
             return SelectionTest("not", path)
         tokens = [*tree.children, *(token for part in right for token in part.children)]

@@ -36,6 +36,7 @@ from heptox.mapping.selected_nodes import (
     spoken_leaves as spoken_leaves,
     spoken_paths as spoken_paths,
     test_atoms as test_atoms,
+    tested_paths as tested_paths,
     tested_values as tested_values,
     with_plain_nodes as with_plain_nodes,
 )

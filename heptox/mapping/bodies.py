@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from heptox.mapping.bindings import hung_from, joining_order, link_terms, optional_order
 from heptox.mapping.model import Condition, OptionalPart, Rule
 from heptox.mapping.receipts import looked_up
+from heptox.mapping.selected_nodes import test_atoms
 from heptox.mapping.written_mapping import WrittenTree
 from heptox.pattern import (
     NODE,
@@ -283,8 +284,14 @@ class _Joins:
                 nodes = NodeSet(alias, stops)
             after = self._rows.present(after, nodes)
             for test in tests:
-                after = self._selected(after, nodes, test)
-            yield replace(after, bindings={**after.bindings, variable.name: nodes})
+                if not is_computed(test.path):
+                    after = self._selected(after, nodes, test)
+            after = replace(after, bindings={**after.bindings, variable.name: nodes})
+            for test in tests:
+                if is_computed(test.path):
+                    (condition,) = test_atoms(variable.name, test)
+                    after = self._having(after, condition)
+            yield after
 
     def _cell(self, join: Join, part: Part, of: str | Term) -> tuple[Join, sql.Expression]:
         if isinstance(of, str):

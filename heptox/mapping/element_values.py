@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from heptox.pattern import ValueExpression, evaluate_expression
+from heptox.pattern import ValueExpression, evaluate_expression, value_expression
 from heptox.schema import TEXT, Path, SelectionTest, split_selection
 from heptox.xml import XSI_NIL, XmlElement
 
@@ -42,7 +42,8 @@ def is_selected(element: XmlElement, tests: Iterable[SelectionTest]) -> bool:
 
 
 def _holds(element: XmlElement, test: SelectionTest) -> bool:
-    value = next(values_at(element, test.path), None)
+    expression = value_expression(test.path)
+    value = next(values_at(element, test.path), None) if expression is None else value_of(element, expression)
     match test.test:
         case "=":
             return value in test.values

@@ -89,6 +89,12 @@ def spoken_paths(rule: Rule) -> Iterator[Path]:
             yield from ((*plain(absent.node), *path) for path in ((), *(test[0] for test in absent.tests)))
 
 
+def tested_paths(test: SelectionTest) -> Iterator[Path]:
+    """The plain paths below a node that a condition of a selection speaks of."""
+    expression = value_expression(test.path)
+    yield from map(plain, (test.path,) if expression is None else leaf_paths(expression))
+
+
 def spoken_leaves(rule: Rule) -> Iterator[Path]:
     """What the terms of a rule over plain nodes speak of, also inside functions."""
     for term in rule.terms():
@@ -96,7 +102,7 @@ def spoken_leaves(rule: Rule) -> Iterator[Path]:
         for path in (term.path,) if expression is None else leaf_paths(expression):
             yield (*rule.node(term.variable), *plain(path))
     for name, test in (one for part in rule.optional for one in part.tests):
-        yield (*rule.node(name), *test.path)
+        yield from ((*rule.node(name), *path) for path in tested_paths(test))
 
 
 def tested_values(rule: Rule) -> Iterator[tuple[Path, str]]:

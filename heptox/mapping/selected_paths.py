@@ -7,9 +7,13 @@ from dataclasses import replace
 from heptox.grammar import SchemaPath
 from heptox.mapping.findings import Findings
 from heptox.mapping.paths import path_text, suggestion
+from heptox.pattern import StringJoin, computed_step
 from heptox.schema import TEXT, Path, SchemaTree, SelectionTest, plain, selection_step, split_selection
 
-_NO_LEAF = "a condition speaks of an attribute, or of an element that holds text and is there once"
+_NO_LEAF = (
+    "a condition speaks of an attribute, or of an element that holds text and is there once; of a leaf that repeats it "
+    "asks whether there is one: [x], [not(x)]"
+)
 
 
 def value_path(tree: SchemaTree, path: Path) -> Path | None:
@@ -51,26 +55,44 @@ def with_selections(tree: SchemaTree, path: Path, written: SchemaPath, findings:
             found = _test(tree, steps[: place + 1], test, written, findings)
             if found is None:
                 return None
-            tests.setdefault(holder, []).append(replace(found, path=(*steps[holder + 1 : place + 1], *found.path)))
+            found = replace(found, path=(*steps[holder + 1 : place + 1], *found.path))
+            tests.setdefault(holder, []).append(_joined(tree, steps[: holder + 1], found))
     return tuple(selection_step(step, tuple(tests.get(place, ()))) for place, step in enumerate(steps))
 
 
 def _test(
     tree: SchemaTree, node: Path, test: SelectionTest, written: SchemaPath, findings: Findings
 ) -> SelectionTest | None:
-    """A condition with the path of a leaf."""
-    whole = (*node, *test.path)
+    """A condition with the path of a leaf; of what repeats, ``exists`` and ``not`` may be asked."""
+    whole = (*node, *plain(test.path))
     if whole not in tree and not (whole[-1:] == (TEXT,) and whole[:-1] in tree):
         findings.add("HX4001", f"there is no {path_text(tree, whole)}", written, suggestion(tree, whole))
         return None
     leaf = value_path(tree, whole)
-    if test.test in ("exists", "not") and leaf is None:
-        leaf = whole
-    if leaf is None:
+    is_asked = test.test in ("exists", "not")
+    repeats = any(tree.edge(whole[:length]).repeats for length in range(len(node) + 1, len(whole) + 1))
+    if leaf is None and (repeats or not is_asked):
         findings.add("HX4038", f"{path_text(tree, whole)} is no leaf", written, _NO_LEAF)
         return None
-    if any(tree.edge(leaf[:length]).repeats for length in range(len(node) + 1, len(leaf) + 1)):
+    if repeats and not is_asked:
         message = f"{path_text(tree, whole)} repeats below {path_text(tree, node)}"
         findings.add("HX4038", message, written, _NO_LEAF)
         return None
-    return replace(test, path=leaf[len(node) :])
+    if plain(test.path) == test.path:
+        return replace(test, path=(leaf or whole)[len(node) :])
+    selected = with_selections(tree, (*node, *test.path), written, findings)
+    if selected is None:
+        return None
+    if selected[: len(node)] != node:
+        message = f"a condition inside a condition is on {path_text(tree, whole)}, which does not repeat"
+        findings.add("HX4038", message, written, "write the conditions side by side")
+        return None
+    return replace(test, path=(*selected, *(leaf or whole)[len(whole) :])[len(node) :])
+
+
+def _joined(tree: SchemaTree, node: Path, test: SelectionTest) -> SelectionTest:
+    """A condition on the values of a leaf that repeats below its node: on whether joining them gives something."""
+    path = plain(test.path)
+    if any(tree.edge((*node, *path[:length])).repeats for length in range(1, len(path) + 1)):
+        return replace(test, path=(computed_step(StringJoin(test.path, "")),))
+    return test

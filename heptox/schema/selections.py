@@ -24,6 +24,8 @@ _OPERATORS: Final = frozenset(["+", "-", "*", "div", "=", "!=", "<", "<=", ">", 
 class SelectionTest:
     """A condition of a selection on the leaf at ``path`` below its node: that it equals one of ``values`` (``=``), is
     there and differs from the one value (``!=``), is there (``exists``), or is not there (``not``).
+
+    Of what repeats only ``exists`` and ``not`` are said: of the computed leaf that joins its values.
     """
 
     test: Test
@@ -128,13 +130,21 @@ def _written_path(path: Path, name: Callable[[str], str]) -> str:
 
 
 def _written_test(test: SelectionTest, name: Callable[[str], str]) -> str:
-    path = _written_path(test.path, name)
+    path = _written_path(_joined(test.path), name)
     if test.test == "exists":
         return path
     if test.test == "not":
         return f"not({path})"
     values = ", ".join(map(quoted, test.values))
     return f"{path} {test.test} {values if len(test.values) == 1 else f'({values})'}"
+
+
+def _joined(path: Path) -> Path:
+    """The path whose values a condition joins to ask whether there is one; any other path as it is."""
+    if not path or not path[-1].startswith(COMPUTED):
+        return path
+    _, joined, _ = json.loads(path[-1].removeprefix(COMPUTED))
+    return tuple(joined)
 
 
 def _written(value: Any, name: Callable[[str], str]) -> str:

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Final, NoReturn, TypeAlias
 
 from heptox.errors import Fault, TranslationError
-from heptox.mapping import HeadNode, Mapping, Rule
+from heptox.mapping import HeadNode, Mapping, Rule, tested_paths
 from heptox.pattern import (
     OPERATORS,
     Absence,
@@ -361,4 +361,4 @@ def _selecting(atom: NoNode) -> Iterator[Path]:
         yield from () if expression is None else ((*plain(atom.node), *leaf) for leaf in leaf_paths(expression))
     for length, step in enumerate(atom.node, 1):
         for test in split_selection(step)[1]:
-            yield (*plain(atom.node[:length]), *test.path)
+            yield from ((*plain(atom.node[:length]), *path) for path in tested_paths(test))

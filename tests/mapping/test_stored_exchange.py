@@ -196,6 +196,8 @@ RECORD: Final = (
         'r/f[@tag = "2"]/c -> e/title\nr/f[not(@tag)]/d -> e/title[@kind = "z" and @lang = "en"]',
         'r/f[@tag != "1"]/c[@code] -> e/title\nr/f[not(d) and @tag = ("1", "2")]/c[not(@code)] -> e/p/q\n'
         'r/f[d = "D"]/@ind -> e/p/@kind',
+        'r/f[c[@code = "a"]]/@ind -> e/p/@kind\nr/f[not(c[@code = "a"]) and @tag]/c -> e/title\n'
+        "r/f[c/@code]/d -> e/p/role",
         'each r/f[@tag = "1"] -> e/p[@kind = "K"]\nr/f[@tag = "1"]/c -> e/p[@kind = "K"]/q\n'
         'each r/f[@tag = "2"] -> e/p\nr/f[@tag = "2"]/c -> e/p/q[@x = "X"]',
         '"book" -> e/@a\n"x" -> e/name\nr/l -> e/@b\n"top" -> top',

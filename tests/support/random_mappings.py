@@ -450,6 +450,9 @@ class Selections:
                 several = f'{leaf} = ("{value}", "{other}")'
                 plain = f'{leaf} = "{value}"', f'{leaf} != "{value}"', leaf, f"not({leaf})", several
                 found[stop] = random.choices(plain, (12, 3, 2, 2, 2))[0] if leaf != "." else plain[0]
+            if random.random() < 0.25 and (gathered := _repeating(random, tree, stop)):
+                several = gathered if random.random() < 0.5 else f"not({gathered})"
+                found[stop] = several if random.random() < 0.5 or stop not in found else f"{found[stop]} and {several}"
         return cls(found)
 
     def at(self, path: Path) -> Path:
@@ -457,6 +460,21 @@ class Selections:
         steps = (f"{step}[{self.steps[path[:place]]}]" if path[:place] in self.steps else step
                  for place, step in enumerate(path, 1))  # fmt: skip
         return tuple(steps)
+
+
+def _repeating(random: Random, tree: SchemaTree, stop: Path) -> str | None:
+    """The path from a node to a leaf that repeats below it, perhaps with a condition on the way."""
+    nodes = [path for path in tree.walk() if len(path) > len(stop) and path[: len(stop)] == stop]
+    nodes = [path for path in nodes if tree.is_stop(path) and "z" not in path and "[B]" not in path]
+    leaves = [(node, leaf) for node in nodes if tree.is_element(node) for leaf in tree.own_leaves(node)]
+    if not leaves:
+        return None
+    node, leaf = random.choice(leaves)
+    steps = list(node[len(stop) :])
+    others = [other for other in tree.own_leaves(node) if other]
+    if others and random.random() < 0.4:
+        steps[-1] += f'[{"/".join(random.choice(others))} = "{random.choice(POOL)}"]'
+    return "/".join((*steps, *leaf))
 
 
 def _value(random: Random, tree: SchemaTree, leaf: Path, written: str) -> str:
