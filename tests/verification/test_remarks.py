@@ -13,7 +13,7 @@ from heptox.schema import Path, parse_dtd
 from heptox.verification import Law, Remark, checked, random_documents, remarks
 from heptox.verification.round_trips import entity_line, sound_with
 from heptox.xml import parse_document
-from tests.support.random_mappings import random_problem
+from tests.support.random_mappings import TABLES, random_problem
 
 SHOP: Final = """<!ELEMENT shop (item*, maker*)> <!ELEMENT item (title, year?, subject*)> <!ELEMENT title (#PCDATA)>
 <!ATTLIST item by IDREF #IMPLIED> <!ELEMENT maker (name)> <!ATTLIST maker id ID #REQUIRED>
@@ -27,7 +27,8 @@ MADE: Final = f"{ALL}maker/name -> shelf/book/maker\n"
 def written(lines: str, source: str = SHOP, target: str = LIB) -> ArrowsText:
     dtds = {"s.dtd": source, "t.dtd": target}
     roots = {file: dtd.split(None, 2)[1] for file, dtd in dtds.items()}
-    return ArrowsText(f'source "s.dtd"\ntarget "t.dtd"\n{lines}', lambda file, _: parse_dtd(dtds[file], roots[file]))
+    text = f'source "s.dtd"\ntarget "t.dtd"\n{lines}'
+    return ArrowsText(text, lambda file, _: parse_dtd(dtds[file], roots[file]), tables=TABLES.__getitem__)
 
 
 def sound(arrows: ArrowsText) -> Mapping:
