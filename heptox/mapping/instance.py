@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import chain
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from heptox.errors import Fault, MappingError, Position
 from heptox.mapping.element_values import is_selected, value_of
@@ -78,7 +80,47 @@ class _Reader:
     computed: dict[Path, ValueExpression] = field(default_factory=dict)
     children: dict[str, _Reader] = field(default_factory=dict)
     by_name: dict[str, list[_Reader]] = field(default_factory=dict)
+    by_value: dict[str, _ByValue] = field(default_factory=dict)
     box: _Reader | None = None
+
+    def below(self, child: XmlElement, name: str) -> Sequence[_Reader]:
+        """The readers of a child, without those that select by another value of the attribute that most select by."""
+        readers = self.by_name.get(name, ())
+        if len(readers) < _FEW:
+            return readers
+        known = self.by_value.get(name)
+        if known is None:
+            known = self.by_value[name] = _by_value(readers)
+        return known.readers.get(child.get(known.attribute, ""), known.others) if known.readers else readers
+
+
+@dataclass(frozen=True, slots=True)
+class _ByValue:
+    """Readers of elements of one name by the values of an attribute; ``others`` are those for any other value."""
+
+    attribute: str
+    readers: dict[str, list[_Reader]]
+    others: list[_Reader]
+
+
+_FEW: Final = 4
+
+
+def _by_value(readers: Sequence[_Reader]) -> _ByValue:
+    """Readers by the values of the attribute that most of them compare."""
+    compared = [{test.path[0]: test.values for test in reader.tests if _compares(test)} for reader in readers]
+    attribute = next((name for name, _ in Counter(chain.from_iterable(compared)).most_common(1)), "")
+    values = dict.fromkeys(chain.from_iterable(one.get(attribute, ()) for one in compared))
+    pairs = list(zip(readers, compared, strict=True))
+    return _ByValue(
+        attribute[1:],
+        {value: [reader for reader, one in pairs if value in one.get(attribute, (value,))] for value in values},
+        [reader for reader, one in pairs if attribute not in one],
+    )
+
+
+def _compares(test: SelectionTest) -> bool:
+    return test.test == "=" and len(test.path) == 1 and test.path[0].startswith("@")
 
 
 @lru_cache(maxsize=16)
@@ -218,9 +260,9 @@ class _Reading:
         met: set[str] = set()
         for child in element:
             name = str(child.tag)
-            readers = reader.by_name.get(name, ())
+            readers = reader.below(child, name)
             self._number = number = self._number + 1  # which all virtual nodes of the element share
-            if not readers and reader.box and (tag := self._tag(reader.box.path, name)) is not None:
+            if name not in reader.by_name and reader.box and (tag := self._tag(reader.box.path, name)) is not None:
                 node.below.setdefault(reader.box.path, []).append(self._stop_node(number, child, reader.box, tag))
             for below in readers:
                 if not below.is_stop:

@@ -198,6 +198,8 @@ RECORD: Final = (
         'r/f[d = "D"]/@ind -> e/p/@kind',
         'r/f[c[@code = "a"]]/@ind -> e/p/@kind\nr/f[not(c[@code = "a"]) and @tag]/c -> e/title\n'
         "r/f[c/@code]/d -> e/p/role",
+        'r/f[@tag = "1"]/d -> e/p/role\nr/f[@tag = ("2", "1")]/@ind -> e/p/@kind\nr/f[not(@tag)]/d -> e/name\n'
+        'r/f[@ind = "b" and @tag = "2"]/@tag -> e/@a\nr/f[@ind = "a"]/c -> e/title\nr/f[@tag != "1"]/c -> e/p/q',
         'each r/f[@tag = "1"] -> e/p[@kind = "K"]\nr/f[@tag = "1"]/c -> e/p[@kind = "K"]/q\n'
         'each r/f[@tag = "2"] -> e/p\nr/f[@tag = "2"]/c -> e/p/q[@x = "X"]',
         '"book" -> e/@a\n"x" -> e/name\nr/l -> e/@b\n"top" -> top',
