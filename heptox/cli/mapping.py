@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping as Counts
+from collections.abc import Iterable, Iterator, Mapping as Counts, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -18,12 +17,25 @@ from heptox.cli.inputs import STANDARD_INPUT, Json, MappingFile
 from heptox.cli.output import ExitCode, on_terminal, print_error, print_faults, print_json, print_note, print_result
 from heptox.cli.signals import ended_by_signals
 from heptox.errors import Fault, HeptoxError, InputError, MappingError, Position, SchemaError, StoreError
-from heptox.mapping import LARGE, Mapping, exchange, load_mapping, load_mapping_text, path_text, print_rules
+from heptox.garbage import uncollected
+from heptox.grammar import Side
+from heptox.mapping import (
+    LARGE,
+    ExchangeReceipt,
+    Mapping,
+    exchange,
+    load_mapping,
+    load_mapping_text,
+    path_text,
+    print_rules,
+)
 from heptox.printable import shown
-from heptox.schema import Path as SchemaPath, conform, validity_faults
+from heptox.schema import DocumentChecker, Path as SchemaPath, SchemaTree, conform, document_checker, validity_faults
 from heptox.translate import Direction
-from heptox.verification import Law, Remark, random_documents, remarks, served
+from heptox.verification import Coverage, Images, Law, Remark, checked, random_documents, served
 from heptox.xml import Document, file_name, line_of, parse_document, read_bytes, write_document
+
+_SHOWN_CODES: Final = 10
 
 
 def check(
@@ -39,8 +51,14 @@ def check(
     Faults are printed on stderr, one a line, each with its place and what would have worked; with --json on stdout too.
 
     Without faults it says what the mapping does to documents, one remark a line, with the line to write where that is
-    not meant: what becomes one, what makes nothing, what does not come back. What makes nothing is counted on DOC.
+    not meant: leaves that are not reached or used, images that are not valid, what contradicts, what becomes one, what
+    makes nothing, what does not come back. --json lists all leaves. What becomes of documents is seen on DOC.
     """
+    with uncollected():
+        _check(file, documents or (), documents_of, json=json)
+
+
+def _check(file: str, given: Sequence[str], documents_of: Side | None, *, json: bool) -> None:
     try:
         mapping, arrows = load_mapping_text(file)
     except HeptoxError as error:
@@ -49,19 +67,64 @@ def check(
         print_json({"file": file, "rules": None, "faults": [str(fault) for fault in error.faults]})
         print_faults(error)
         raise typer.Exit(1) from None
-    given = documents or ()
-    sides = read_documents(mapping, given, documents_of)
-    if not given:
+    sides: dict[Side, list[Document]] = read_documents(mapping, given, documents_of)
+    checkers: dict[Side, DocumentChecker] = {}
+    if given:
+        checkers = {
+            law.asks: checker
+            for law in served(mapping)
+            if sides[law.answers] and (checker := _checker(law.read(mapping).target))
+        }
+    else:
         sides = {law.answers: random_documents(mapping, law) for law in served(mapping)}
-    found = remarks(mapping, arrows, sides.get("source", ()), sides.get("target", ()), are_random=not given)
+    found = checked(mapping, arrows, sides, are_random=not given, checkers=checkers)
     rules = {law: len(law.read(mapping).rules) for law in served(mapping)}
     if json:
-        counts = {str(law): rules.get(law) for law in Law}
-        print_json({"file": file, "rules": counts, "faults": [], "remarks": [_remark(remark) for remark in found]})
+        print_json(
+            {
+                "file": file,
+                "rules": {str(law): rules.get(law) for law in Law},
+                "faults": [],
+                "remarks": [_remark(remark) for remark in found.remarks],
+                "confirmed": [_remark(remark) for remark in found.confirmed],
+                "coverage": {str(law): _covered(law.read(mapping), one) for law, one in found.coverage.items()},
+                "images": {str(law): _images(one) for law, one in found.images.items()},
+            }
+        )
         return
     print_result(f"{file}: no faults, {_counted(rules)}")
-    for remark in found:
+    for remark in (*found.confirmed, *found.remarks):
         print_result(str(remark))
+
+
+def _checker(tree: SchemaTree) -> DocumentChecker | None:
+    """What checks documents by the schema of a side as it is written."""
+    file = tree.graph.file
+    return None if file is None else document_checker(file, tree.root)
+
+
+def _covered(read: Mapping, found: Coverage) -> dict[str, Any]:
+    def names(tree: SchemaTree, leaves: Iterable[SchemaPath]) -> list[str]:
+        return [path_text(tree, leaf) for leaf in leaves]
+
+    return {
+        "reached": names(read.target, found.reached),
+        "invented": names(read.target, (leaf for leaf in found.reached if leaf in read.invented_target)),
+        "unreached": names(read.target, found.unreached),
+        "required": names(read.target, found.missing),
+        "used": names(read.source, found.used),
+        "unused": names(read.source, found.unused),
+    }
+
+
+def _images(found: Images) -> dict[str, Any]:
+    return {
+        "documents": len(found.all),
+        "random": found.are_random,
+        "refused": list(found.refusals),
+        "valid": sum(not faults for faults in found.faults),
+        "faults": list(found.reasons),
+    }
 
 
 def _counted(rules: Counts[Law, int]) -> str:
@@ -118,7 +181,7 @@ def apply(
     then of first appearance in the given document. Without --indent it holds no white space but that of the values. A
     document that is not valid for its schema is exchanged as far as the rules find what they name, and its faults are
     reported on stderr. Where one node gets several values for a leaf that is there once, the first is kept, and how
-    often is reported there too.
+    often is reported there too, and so are codes that a table does not have.
 
     With --master the documents of a folder are exchanged on Spark, each into a file of the same name in --out. The exit
     code is then 1 when some could not be exchanged; the first of these are reported on stderr.
@@ -138,23 +201,35 @@ def exchanged(
 ) -> Iterator[str]:
     """What a mapping makes of a document, part by part: by way of a store where it is large and valid.
 
-    A note says at the end how many leaves got several values.
+    Notes say at the end how many leaves got several values, and which codes tables do not have.
 
     Raises :class:`MappingError` (HX4040) for a document of the schema that is to be made, and as
     :func:`heptox.mapping.exchange`.
     """
     mapping = mapping if to is Direction.TARGET else mapping.mirrored()
-    conflicts: Counter[SchemaPath] = Counter()
+    receipt = ExchangeReceipt()
     found = False
     if not indent and _is_large(document):
-        for text in _stored(mapping, Path(document), conflicts):
+        for text in _stored(mapping, Path(document), receipt):
             found = True
             yield text
     if not found:
-        conflicts.clear()
+        receipt = ExchangeReceipt()
         read = _as_its_schema_has_it(parse_document(read_bytes(document), file_name(document)), mapping, to)
-        yield write_document(exchange(mapping, read, conflicts=conflicts).root, indent=indent)
-    _note_conflicts(conflicts.total(), [path_text(mapping.target, leaf) for leaf in sorted(conflicts)])
+        yield write_document(exchange(mapping, read, receipt=receipt).root, indent=indent)
+    leaves = [path_text(mapping.target, leaf) for leaf in sorted(receipt.conflicts)]
+    _note_conflicts(receipt.conflicts.total(), leaves)
+    _note_unknown_codes(receipt.unknown_codes)
+
+
+def _note_unknown_codes(codes: Iterable[tuple[str, str]]) -> None:
+    by_table: dict[str, list[str]] = {}
+    for table, code in sorted(codes):
+        by_table.setdefault(table, []).append(f'"{code}"')
+    for table, found in by_table.items():
+        more = f" and {len(found) - _SHOWN_CODES:,} more" if len(found) > _SHOWN_CODES else ""
+        shown_codes = ", ".join(found[:_SHOWN_CODES])
+        print_note(f"codes that {table} does not have: {shown_codes}{more}; what they stand for is left out")
 
 
 def _note_conflicts(count: int, leaves: Iterable[str] = ()) -> None:
@@ -177,6 +252,7 @@ def _apply_to_folder(mapping: Mapping, folder: Path, out: Path, master: str, to:
             f"{summary.misfits} documents are not valid, and were exchanged as far as the rules find what they name"
         )
     _note_conflicts(summary.conflicts)
+    _note_unknown_codes(summary.unknown_codes)
     print_note(
         f"{summary.exchanged:,} of {summary.documents:,} documents exchanged in {summary.seconds:.1f} s:"
         f" {summary.read:,} bytes read, {summary.written:,} written to {out}"
@@ -192,12 +268,12 @@ def _is_large(document: str) -> bool:
         return False  # reading it reports what is wrong
 
 
-def _stored(mapping: Mapping, document: Path, conflicts: Counter[SchemaPath]) -> Iterator[str]:
+def _stored(mapping: Mapping, document: Path, receipt: ExchangeReceipt) -> Iterator[str]:
     """What a mapping makes of a valid document, by way of a store; nothing where this cannot be done.
 
     What is wrong with a document that cannot be read so is reported by who reads it whole.
     """
-    with closing(mappings.exchange_at_rest(mapping, document, str(document), conflicts)) as texts:
+    with closing(mappings.exchange_at_rest(mapping, document, str(document), receipt)) as texts:
         try:
             first = next(texts, None)
         except (InputError, OSError, StoreError):

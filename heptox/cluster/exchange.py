@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from heptox.errors import ClusterError, Fault, HeptoxError, InputError, SchemaError
-from heptox.mapping import LARGE, Mapping, exchange, exchange_at_rest
-from heptox.schema import Path as SchemaPath, conform
+from heptox.mapping import LARGE, ExchangeReceipt, Mapping, exchange, exchange_at_rest
+from heptox.schema import conform
 from heptox.translate import Direction
 from heptox.xml import Document, parse_document, read_bytes, write_document
 
@@ -42,6 +41,7 @@ _PART: Final = pa.schema(
         ("exchanged", pa.int64()),
         ("misfits", pa.int64()),
         ("conflicts", pa.int64()),
+        ("unknown_codes", pa.list_(pa.struct([("table", pa.string()), ("code", pa.string())]))),
         ("failed", pa.int64()),
         ("read", pa.int64()),
         ("written", pa.int64()),
@@ -50,8 +50,9 @@ _PART: Final = pa.schema(
     ]
 )
 _PART_TYPES: Final = (
-    "exchanged bigint, misfits bigint, conflicts bigint, failed bigint, read bigint, written bigint, unseen string, "
-    "faults array<struct<name: string, fault: string>>"
+    "exchanged bigint, misfits bigint, conflicts bigint, "
+    "unknown_codes array<struct<table: string, code: string>>, failed bigint, read bigint, written bigint, "
+    "unseen string, faults array<struct<name: string, fault: string>>"
 )
 
 
@@ -61,7 +62,8 @@ class ExchangeSummary:
 
     ``exchanged`` documents have an image; of these ``misfits`` are not valid for the source schema, and were exchanged
     as far as the rules find what they name; ``conflicts`` are the leaves that are there once and got several values, of
-    which the first was kept. ``failed`` are those that have none; ``faults`` have the names of the first
+    which the first was kept; ``unknown_codes`` are some of those that were looked up, each after the table that does
+    not have it. ``failed`` are those that have none; ``faults`` have the names of the first
     of them, and why. ``read`` and ``written`` are bytes.
     """
 
@@ -69,6 +71,7 @@ class ExchangeSummary:
     exchanged: int
     misfits: int
     conflicts: int
+    unknown_codes: tuple[tuple[str, str], ...]
     failed: int
     faults: tuple[tuple[str, str], ...]
     read: int
@@ -113,9 +116,10 @@ def exchange_folder(
         sum(part[column] for part in parts)
         for column in ("exchanged", "misfits", "conflicts", "failed", "read", "written")
     )
+    codes = tuple(sorted({(each["table"], each["code"]) for part in parts for each in part["unknown_codes"]}))
     seconds = time.perf_counter() - began
     faults = tuple(reported[:MOST_REPORTED])
-    return ExchangeSummary(len(names), exchanged, misfits, conflicts, failed, faults, read, written, seconds)
+    return ExchangeSummary(len(names), exchanged, misfits, conflicts, codes, failed, faults, read, written, seconds)
 
 
 def exchanged(documents: DataFrame, mapping: Mapping, to: Direction = Direction.TARGET) -> DataFrame:
@@ -185,14 +189,14 @@ class _Folder:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         exchanged = misfits = read = written = 0
-        conflicts: Counter[SchemaPath] = Counter()
+        receipt = ExchangeReceipt()
         faults: list[tuple[str, str]] = []
         unseen = next((str(each) for each in (self._folder, self._out) if not each.is_dir()), None)
         for batch in batches if unseen is None else ():
             for name in batch.column(0).to_pylist():
                 try:
                     data = read_bytes(self._folder / name)
-                    valid, pieces = image(self._mapping, data, name, conflicts)
+                    valid, pieces = image(self._mapping, data, name, receipt)
                     written += _write(self._out / name, pieces)
                 except (HeptoxError, OSError) as error:
                     faults.append((name, str(error)))
@@ -201,7 +205,9 @@ class _Folder:
                 exchanged += 1
                 misfits += not valid
         reported = [{"name": name, "fault": fault} for name, fault in sorted(faults)[:MOST_REPORTED]]
-        row = (exchanged, misfits, conflicts.total(), len(faults), read, written, unseen, reported)
+        codes = [{"table": table, "code": code} for table, code in sorted(receipt.unknown_codes)[:MOST_REPORTED]]
+        conflicts = receipt.conflicts.total()
+        row = (exchanged, misfits, conflicts, codes, len(faults), read, written, unseen, reported)
         yield pa.RecordBatch.from_arrays(
             [pa.array([cell], kind) for cell, kind in zip(row, _PART.types, strict=True)], schema=_PART
         )
@@ -229,22 +235,22 @@ class _Documents:
 
 
 def image(
-    mapping: Mapping, content: bytes | str, name: str, conflicts: Counter[SchemaPath] | None = None
+    mapping: Mapping, content: bytes | str, name: str, receipt: ExchangeReceipt | None = None
 ) -> tuple[bool, Iterator[str]]:
     """Whether a document is valid for the source schema, and the text that a mapping makes of it, piece by piece.
 
-    ``conflicts`` counts as :func:`heptox.mapping.exchange`.
+    ``receipt`` as :func:`heptox.mapping.exchange`.
 
     Raises as :func:`heptox.xml.parse_document` and :func:`heptox.mapping.exchange`.
     """
     if isinstance(content, bytes) and len(content) >= LARGE:
-        pieces = exchange_at_rest(mapping, content, name, conflicts)
+        pieces = exchange_at_rest(mapping, content, name, receipt)
         with suppress(InputError):  # reading it whole reports it better
             first = next(pieces, None)
             if first is not None:
                 return True, chain([first], pieces)
     document, valid = _as_its_schema_has_it(parse_document(content, name), mapping)
-    return valid, iter([write_document(exchange(mapping, document, conflicts=conflicts).root)])
+    return valid, iter([write_document(exchange(mapping, document, receipt=receipt).root)])
 
 
 def _as_its_schema_has_it(document: Document, mapping: Mapping) -> tuple[Document, bool]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from heptox.doors import later
 from heptox.grammar import query
+from heptox.grammar.arrow_parts import LinePart as LinePart, PartKind as PartKind, line_parts as line_parts
 from heptox.grammar.arrows import (
     Arrow as Arrow,
     BoxDeclaration as BoxDeclaration,

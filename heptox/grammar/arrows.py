@@ -172,12 +172,12 @@ def parse_arrow_lines(text: str, file: str | None = None) -> tuple[tuple[Stateme
 
 
 def _parse(line: str, file: str | None, number: int) -> Tree[Token]:
-    return _line_tree(line) or parse_text("arrows.lark", line, file, first_line=number)
+    return line_tree(line) or parse_text("arrows.lark", line, file, first_line=number)
 
 
 # All lines of a mapping that is drawn are read again whenever one of them changes.
 @lru_cache(maxsize=4096)
-def _line_tree(line: str) -> Tree[Token] | None:
+def line_tree(line: str) -> Tree[Token] | None:
     """The tree of a line, wherever it stands; ``None`` where it has a fault, which is reported with its position."""
     try:
         return parse_text("arrows.lark", line)

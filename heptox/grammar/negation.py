@@ -76,6 +76,8 @@ def _tested(
             return path, None
         case Comparison("=", Term(variable, path), Text() as value) if variable == node:
             return path, value
+        case Comparison("=", Term(variable, path), right) if variable == node and right == atom.left:
+            return path, None
         case Comparison("=", Term(variable, path), Term(outer) as value) if variable == node and outer not in between:
             return path, value
         case Comparison("=", Term(outer) as value, Term(variable, path)) if variable == node and outer not in between:

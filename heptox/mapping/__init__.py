@@ -9,8 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heptox.doors import later
+from heptox.mapping.code_tables import ReadTable as ReadTable
+from heptox.mapping.constants import constant_value as constant_value
 from heptox.mapping.correspondences import Correspondence as Correspondence
 from heptox.mapping.declarations import DeclaredSide as DeclaredSide, ReadSchema as ReadSchema, drawn_path as drawn_path
+from heptox.mapping.element_values import is_selected as is_selected, values_at as values_at
 from heptox.mapping.exchange import LARGE as LARGE, exchange as exchange
 from heptox.mapping.image_names import image_prefixes as image_prefixes
 from heptox.mapping.loading import (
@@ -22,10 +25,12 @@ from heptox.mapping.loading import (
     load_packed_mapping as load_packed_mapping,
     parse_mapping_arrows as parse_mapping_arrows,
     parse_mapping_rules as parse_mapping_rules,
+    written_path as written_path,
 )
 from heptox.mapping.model import HeadNode as HeadNode, Mapping as Mapping, OptionalPart as OptionalPart, Rule as Rule
 from heptox.mapping.paths import owning_stop as owning_stop, path_text as path_text
 from heptox.mapping.printing import print_rule as print_rule, print_rules as print_rules
+from heptox.mapping.receipts import ExchangeReceipt as ExchangeReceipt
 from heptox.mapping.selected_nodes import (
     selects_or_computes as selects_or_computes,
     spoken_leaves as spoken_leaves,

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from heptox.mapping.bindings import hung_from, joining_order, link_terms, optional_order
 from heptox.mapping.model import Condition, OptionalPart, Rule
+from heptox.mapping.receipts import looked_up
 from heptox.mapping.written_mapping import WrittenTree
 from heptox.pattern import (
     NODE,
@@ -90,7 +91,8 @@ class _Body:
         self._owners = {variable.name: 0 for variable in rule.required}
         for number, part in enumerate(rule.optional, 1):
             self._owners.update(dict.fromkeys(part.variables, number))
-        self._terms = list(dict.fromkeys(term for node in rule.head for term in node.terms))
+        made = (term for node in rule.head for term in node.terms)
+        self._terms = list(dict.fromkeys((*made, *(code for code, _ in looked_up(rule)))))
         self._whole = [term for term in self._terms if term in joins.copied]
         eaches = {node.each for node in rule.head if node.each is not None}
         self._keys = [*self._ordering()]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from heptox.errors import Fault, HeptoxError, MappingError
 from heptox.grammar import Arrow, ComputedValue, SchemaPath
-from heptox.mapping.code_tables import ReadTable, read_codes
+from heptox.mapping.code_tables import Codes, ReadTable, read_codes
 from heptox.mapping.declarations import DeclaredSide, resolve
 from heptox.mapping.findings import Findings
 from heptox.mapping.paths import Leaf, leaf_at, path_text
@@ -27,7 +27,7 @@ from heptox.pattern import (
     substituted,
     value_expression,
 )
-from heptox.schema import Path
+from heptox.schema import Path, quoted
 
 _ONE_NODE = "a function speaks of leaves that one node has once; string-join gathers those that repeat"
 
@@ -55,10 +55,16 @@ class CodeTables:
         """A value with its tables; ``None`` after reporting what is wrong with it."""
         try:
             expression = self._filled(value.expression)
-        except HeptoxError as error:
+        except _TableError as error:
+            at = self.findings.word(value, quoted(error.file))
             for fault in error.faults:
-                self.findings.add("HX4042", f"the table cannot be used: {fault.message}", value, fault.hint)
+                message = f'the table "{error.file}" cannot be used: {fault.message}'
+                self.findings.add("HX4042", message, at, fault.hint)
             self.findings.extend(fault for fault in error.faults if fault.position)
+            return None
+        except MappingError as error:
+            for fault in error.faults:
+                self.findings.add(fault.code, fault.message, value, fault.hint)
             return None
         faults = expression_faults(expression)
         for fault in faults:
@@ -67,15 +73,40 @@ class CodeTables:
 
     def _filled(self, value: ValueExpression) -> ValueExpression:
         match value:
-            case Call("lookup", (Constant(file), argument, *other)) if len(other) < 2:
-                codes = read_codes(self.read(file), file)
-                return Lookup(self._filled(argument), codes, self._filled(other[0]) if other else None, file)
-            case Call("lookup"):
-                hint = 'write lookup("FILE.csv", LEAF), or lookup("FILE.csv", LEAF, "OTHER")'
-                raise MappingError(Fault("HX4042", "lookup takes the name of a file and a value", hint=hint))
+            case Call("lookup" | "code-of" as name, (Constant(file), argument, *other)) if len(other) < 2:
+                return replace(
+                    self._lookup(name, file, self._filled(argument)), other=self._filled(other[0]) if other else None
+                )
+            case Call("lookup" | "code-of" as name):
+                hint = f'write {name}("FILE.csv", LEAF), or {name}("FILE.csv", LEAF, "OTHER")'
+                raise MappingError(Fault("HX4042", f"{name} takes the name of a file and a value", hint=hint))
             case Call(function, arguments):
                 return Call(function, tuple(map(self._filled, arguments)))
         return value
+
+    def _lookup(self, function: str, file: str, argument: ValueExpression) -> Lookup:
+        found = Lookup(argument, self._codes(file), table=file)
+        if function == "lookup":
+            return found
+        turned = found.turned(argument)
+        if turned is None:
+            hint = "code-of takes a table in which each value has one code"
+            raise _TableError(file, (Fault("HX4042", "several codes stand for one value", hint=hint),))
+        return turned
+
+    def _codes(self, file: str) -> Codes:
+        try:
+            return read_codes(self.read(file), file)
+        except HeptoxError as error:
+            raise _TableError(file, error.faults) from None
+
+
+class _TableError(Exception):
+    """A table of codes that cannot be used, and why."""
+
+    def __init__(self, file: str, faults: tuple[Fault, ...]) -> None:
+        super().__init__(file)
+        self.file, self.faults = file, faults
 
 
 def computed_leaf(side: DeclaredSide, value: ComputedValue, taker: Leaf, findings: Findings) -> Leaf | None:

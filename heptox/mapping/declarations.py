@@ -196,14 +196,14 @@ def resolve_member(side: DeclaredSide, written: SchemaPath, findings: Findings) 
     return path, members
 
 
-def drawn_path(side: DeclaredSide, written: SchemaPath) -> Path | None:
+def drawn_path(side: DeclaredSide, written: SchemaPath, findings: Findings | None = None) -> Path | None:
     """The node at which an arrow is drawn: as :func:`resolve_member`, with members in the place of their boxes."""
-    found = resolve_member(side, written, Findings("", None))
+    found = resolve_member(side, written, Findings("", None) if findings is None else findings)
     if found is None:
         return None
     path, members = found
     names = {len(box.parent): member for box, member in members}
-    return tuple(names.get(place, step) for place, step in enumerate(plain(path)))
+    return tuple(names.get(place, step) for place, step in enumerate(path))
 
 
 def _through_boxes(tree: SchemaTree, steps: Path) -> tuple[Path, Members]:

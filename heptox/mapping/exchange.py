@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -15,7 +14,8 @@ from heptox.mapping.identity import surrogate_value
 from heptox.mapping.image import ImageNode, write_image
 from heptox.mapping.instance import StopNode, Value, read_instance
 from heptox.mapping.model import HeadNode, Mapping, Rule, Surrogate
-from heptox.pattern import TAG, Term, is_constant
+from heptox.mapping.receipts import ExchangeReceipt, looked_up
+from heptox.pattern import TAG, Lookup, Term, is_constant
 from heptox.schema import Path
 from heptox.xml import Document
 
@@ -30,15 +30,14 @@ def exchange(
     mapping: Mapping,
     document: Document,
     trace: Trace | None = None,
-    conflicts: Counter[Path] | None = None,
+    receipt: ExchangeReceipt | None = None,
     check: Check = no_check,
 ) -> Document:
     """``mu(document)``: what the rules make, nodes with equal identity glued.
 
     The result is a set; it is written in the order of the target schema, then of first appearance in the source.
-    The document is meant to be valid for the source schema. A ``trace`` records which value goes where. ``conflicts``
-    counts, by the schema path of the leaf, the nodes that get several values for a leaf which is there once: the one
-    that stands first in the source stays.
+    The document is meant to be valid for the source schema. A ``trace`` records which value goes where, a
+    ``receipt`` what the image does not show.
 
     The other way is ``exchange(mapping.mirrored(), document)``. ``check`` is called again and again, and may raise an
     error of its own.
@@ -53,8 +52,10 @@ def exchange(
     for rank, rule in enumerate(plan.rules):
         table = bindings(rule, root, check)
         gluing.apply(plan.columns(rank, table), rank, table, check)
-    if conflicts is not None:
-        conflicts.update(node.node + leaf for node, leaf in gluing.disputed)
+        if receipt is not None:
+            receipt.unknown_codes.update(_unknown_codes(plan.looked_up[rank], table))
+    if receipt is not None:
+        receipt.conflicts.update(node.node + leaf for node, leaf in gluing.disputed)
     return write_image(mapping.target, gluing.image, trace)
 
 
@@ -128,11 +129,12 @@ class _Column:
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """What documents of a mapping are exchanged by: its rules, ``leaves`` that they supply at each stop node of the
-    target, and for each rule the columns of its head, once its body was bound.
+    target, for each the codes that it looks up, and for each rule the columns of its head, once its body was bound.
     """
 
     rules: Sequence[Rule]
     leaves: dict[Path, tuple[Path, ...]]
+    looked_up: Sequence[tuple[tuple[Term, Lookup], ...]]
     known: dict[int, list[_Column]] = field(default_factory=dict)
 
     def columns(self, rank: int, table: Table) -> list[_Column]:
@@ -148,7 +150,18 @@ def _plan(mapping: Mapping) -> _Plan:
     leaves: dict[Path, dict[Path, None]] = {}
     for head in (head for rule in rules for head in rule.head):
         leaves.setdefault(head.node, {}).update(dict.fromkeys(head.paths))
-    return _Plan(rules, {node: tuple(paths) for node, paths in leaves.items()})
+    found = [tuple(looked_up(rule)) for rule in rules]
+    return _Plan(rules, {node: tuple(paths) for node, paths in leaves.items()}, found)
+
+
+def _unknown_codes(lookups: Iterable[tuple[Term, Lookup]], table: Table) -> Iterator[tuple[str, str]]:
+    """The codes in the bindings of a rule that the tables do not have, each after the file of its table."""
+    for term, lookup in lookups:
+        place, codes = table.columns[term.variable], dict(lookup.codes)
+        for row in table.rows:
+            code = None if (node := row[place]) is None else node.values.get(term.path)
+            if isinstance(code, str) and code not in codes:
+                yield lookup.table, code
 
 
 @dataclass(slots=True)

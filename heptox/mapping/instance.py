@@ -11,6 +11,7 @@ from heptox.errors import Fault, MappingError, Position
 from heptox.mapping.element_values import is_selected, value_of
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.paths import path_text
+from heptox.mapping.receipts import looked_up
 from heptox.pattern import NODE, TAG, Absence, NoNode, Presence, ValueExpression, atom_terms, value_expression
 from heptox.schema import TEXT, Path, SchemaTree, SelectionTest, other_schema_fault, plain, split_selection
 from heptox.xml import Document, XmlElement, line_of, split_name
@@ -104,6 +105,7 @@ def _reader(tree: SchemaTree, rules: Iterable[Rule]) -> _Reader:
                 stop = _below(tree, root, condition.node)
                 for path, value in condition.tests:
                     _use(tree, stop, path, is_asked=value is None)
+        taken += [code for code, _ in looked_up(rule)]
         for term in taken:
             _use(tree, _below(tree, root, nodes[term.variable]), term.path, copied=term in copied)
     return root

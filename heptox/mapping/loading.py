@@ -15,6 +15,8 @@ from heptox.grammar import (
     BoxDeclaration,
     Entity as EntityLine,
     JoinDeclaration,
+    KeyDeclaration,
+    Side,
     Statement,
     parse_arrow_lines,
     parse_rule_parts,
@@ -31,13 +33,13 @@ from heptox.mapping.correspondences import (
     entities,
     lines_ends,
 )
-from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, read_schemas
+from heptox.mapping.declarations import DeclaredSides, ReadSchema, declare, drawn_path, read_schemas
 from heptox.mapping.file_names import FileNames
 from heptox.mapping.findings import Findings
 from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.reading import read_rules
 from heptox.mapping.readings import MappingLines, Reading, read_along, read_mirrored
-from heptox.schema import Path, SchemaGraph, parse_schema, read_schema
+from heptox.schema import Path, SchemaGraph, SchemaTree, parse_schema, read_schema
 from heptox.xml import STANDARD_INPUT, decode_dtd, decode_text, file_name, read_text
 
 RULES_SUFFIX: Final = ".rules"
@@ -112,14 +114,19 @@ class Examination:
     entities: tuple[Entity, ...] = ()
     readings: tuple[Reading, ...] = ()
 
-    def rules_with_each(self, source: Path, target: Path, *, mirrored: bool) -> tuple[Rule, ...] | None:
-        """The rules of one reading with one ``each`` line more, between nodes of the lines: those for what is at and
-        below the node that it makes there, at least, so that many lines can be tried. ``None`` where it is a fault.
+    def rules_with_each(
+        self, source: Path, target: Path, *, mirrored: bool, alone: bool = False
+    ) -> tuple[Rule, ...] | None:
+        """The rules of one reading with one ``each`` line more, between nodes of the lines, which is read in that
+        direction ``alone`` or in both: those for what is at and below the node that it makes there, at least, so that
+        many lines can be tried. ``None`` where it is a fault.
         """
         along, against = self.readings
         entity, findings = Entity(source, target), Findings("", None)
         if entity in self.entities:
             return None
+        if mirrored and alone:
+            return against.near(source).with_each(entity.mirrored()).inferred(Findings("", None))[0]
         rules, _ = along.near(target).with_each(entity).inferred(findings)
         if mirrored and not findings:
             rules, _ = against.near(source).with_each(entity.mirrored()).inferred(Findings("", None))
@@ -128,7 +135,7 @@ class Examination:
 
 def no_tables(file: str) -> str:
     """Where there are no tables of codes: raises :class:`MappingError` (HX4042)."""
-    raise MappingError(Fault("HX4042", f'there is no table "{file}" here'))
+    raise MappingError(Fault("HX4042", "no tables are here", hint=f"put {file} beside the mapping"))
 
 
 @dataclass(frozen=True)
@@ -193,6 +200,25 @@ def examine_arrows(text: str, read: ReadSchema, file: str | None = None, tables:
     sound = replace(sound, invented_source=invented_source, invented_target=invented_target)
     sound = replace(sound, source_inverses=declared_inverses(found))
     return Examination(shown, declared, sound, findings.faults, remarks.faults, found, every, (along, against))
+
+
+def written_path(examined: Examination, side: Side, text: str) -> tuple[SchemaTree, Path]:
+    """The schema of a side, and where a path in it is drawn that is written as lines of an examined text have it.
+
+    Raises :class:`MappingError` (HX4002 where the side has no schema).
+    """
+    statements, faults = parse_arrow_lines(f"{side} key {text}")
+    declared = examined.declared.source if side == "source" else examined.declared.target
+    findings = Findings(text, None)
+    findings.extend(faults)
+    if declared is None:
+        findings.add("HX4002", f"the {side} schema is not declared", None)
+    else:
+        named = FileNames({side: declared.tree.graph}, findings).statement(statements[0]) if statements else None
+        path = drawn_path(declared, named.path, findings) if isinstance(named, KeyDeclaration) else None
+        if path is not None:
+            return declared.tree, path
+    raise MappingError(findings.faults or Fault("HX3001", f"{text!r} is no path", hint="such as item/name"))
 
 
 def parse_mapping_rules(text: str, folder: str | os.PathLike[str], file: str | None = None) -> Mapping:

@@ -367,4 +367,4 @@ class Mapping:
 
     def __hash__(self) -> int:
         """Cheap, for mappings are keys of what is remembered of them; there are few of them at a time."""
-        return hash((self.source, self.target, len(self.along or ()), len(self.against or ())))
+        return hash((self.source.root, self.target.root, len(self.along or ()), len(self.against or ())))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -10,6 +9,7 @@ from heptox.mapping.bodies import Body
 from heptox.mapping.exchange_plan import ExchangePlan, StoredRule, is_united
 from heptox.mapping.identity import DIGITS, surrogate_name
 from heptox.mapping.model import Rule, Surrogate
+from heptox.mapping.receipts import ExchangeReceipt, looked_up
 from heptox.mapping.templates import Shape
 from heptox.pattern import TAG, Term, is_constant
 from heptox.schema import Path
@@ -34,13 +34,15 @@ class NodeTables:
         self._plan = plan
         self._run = run
 
-    def make(self, conflicts: Counter[Path] | None = None) -> None:
-        """Make all tables, from the document and the table ``copies`` of its subtrees; ``conflicts`` counts as
+    def make(self, receipt: ExchangeReceipt | None = None) -> None:
+        """Make all tables, from the document and the table ``copies`` of its subtrees; ``receipt`` as
         :func:`~heptox.mapping.exchange.exchange`."""
         for rule in self._plan.rules:
             self._bind(rule)
+            if receipt is not None:
+                receipt.unknown_codes.update(self._unknown_codes(rule))
         for shape in self._plan.shapes.values():
-            self._glue(shape, conflicts)
+            self._glue(shape, receipt)
 
     def _bind(self, stated: StoredRule) -> None:
         columns: dict[str, sql.Expression] = {"first": self._first(stated)}
@@ -65,8 +67,18 @@ class NodeTables:
                     joins.append(sql.LeftJoin(copy, sql.Compare("=", sql.Column(copy.alias, "node"), value)))
                     columns[f"s{at}"], value = value, sql.Column(copy.alias, "content")
                 columns[f"v{at}"] = value
+        for number, (code, _) in enumerate(looked_up(stated.rule)):
+            columns[f"l{number}"] = _binding(stated.body.terms[code])
         body = sql.DerivedTable(stated.body.statement, "b")
         self._make(stated.table, sql.Select(_named(columns), (body,), sql.TRUE, tuple(joins)))
+
+    def _unknown_codes(self, stated: StoredRule) -> Iterator[tuple[str, str]]:
+        """The codes in the bindings of a rule that its tables do not have, each after the file of its table."""
+        for number, (_, lookup) in enumerate(looked_up(stated.rule)):
+            code = sql.Column("r", f"l{number}")
+            there, known = sql.NotNull(code), dict(lookup.codes)
+            select = sql.Select((code,), (sql.Source(stated.table, "r"),), there, distinct=True)
+            yield from ((lookup.table, found) for (found,) in self._rows(select) if found not in known)
 
     def _make(self, table: str, select: sql.Select) -> None:
         self._run(sql.print_table(table, sql.Statement((select,))))
@@ -93,7 +105,7 @@ class NodeTables:
         place = sql.Call("multiply", (node, sql.Integer(len(self._plan.rules))))
         return sql.Case(sql.NotNull(value), sql.Call("add", (place, sql.Integer(stated.rank))))
 
-    def _glue(self, shape: Shape, conflicts: Counter[Path] | None) -> None:
+    def _glue(self, shape: Shape, receipt: ExchangeReceipt | None) -> None:
         """Make the nodes of a shape.
 
         Columns: ``id``, the number of the first binding that makes it; ``parent``, the one above; values of its leaves;
@@ -123,10 +135,10 @@ class NodeTables:
         self._make("glued" if shape.is_boxed else table, select)
         if shape.is_boxed:
             self._place(shape, table, columns)
-        if united and shape.leaves and conflicts is not None:
+        if united and shape.leaves and receipt is not None:
             counts = tuple(sql.Call("count_if", (sql.Column("n", f"c{leaf}"),)) for leaf in leaves)
             (found,) = self._rows(sql.Select(counts, (sql.Source(table, "n"),), sql.TRUE))
-            conflicts.update(
+            receipt.conflicts.update(
                 {
                     self._plan.first_path(shape.node + path): many
                     for path, many in zip(shape.leaves, found, strict=True)

@@ -4,8 +4,9 @@ directions*).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from heptox.mapping.constants import ConstantLeaf, with_constants
 from heptox.mapping.correspondences import (
@@ -36,7 +37,7 @@ class MappingLines:
     target: DeclaredSide
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
     """The lines as they are read in one direction, and the sides that documents are of and are made for, with all that
     is known of their nodes then. What they make is what is at or ``below`` a node.
@@ -62,26 +63,49 @@ class Reading:
         """
         if self.target.references or self.target.tree.boxes:
             return self
+        above = {node[:length] for length in range(len(node))}
+        near = [
+            *self._arrows_below.get(node, ()),
+            *(number for stop in above for number in self._arrows_at.get(stop, ())),
+        ]
         return replace(
             self,
             below=node,
-            arrows=tuple(c for c in self.arrows if _is_near(c.target.stop, node)),
-            entities=tuple(e for e in self.entities if _is_near(e.target, node)),
+            arrows=tuple(self.arrows[number] for number in sorted(near)),
+            entities=tuple(e for e in self.entities if e.target in above or is_at_or_below(e.target, node)),
         )
+
+    @cached_property
+    def _arrows_at(self) -> Mapping[Path, Sequence[int]]:
+        """The numbers of the arrows by the target stop node to which they lead."""
+        found: dict[Path, list[int]] = {}
+        for number, arrow in enumerate(self.arrows):
+            found.setdefault(arrow.target.stop, []).append(number)
+        return found
+
+    @cached_property
+    def _arrows_below(self) -> Mapping[Path, Sequence[int]]:
+        """The same by all nodes at and above that one."""
+        found: dict[Path, list[int]] = {}
+        for stop, numbers in self._arrows_at.items():
+            for length in range(len(stop) + 1):
+                found.setdefault(stop[:length], []).extend(numbers)
+        return found
 
     def drawn(self, node: Path) -> Path:
         """The source node of the lines that a rule's is one of: a rule has one value where selections have several."""
+        if node in self._source_nodes:
+            return node
+        return next((one for one in self._source_nodes if _says_of_several(one, node)), node)
+
+    @cached_property
+    def _source_nodes(self) -> Mapping[Path, None]:
         ends = [c.source.stop for c in self.arrows] + [e.source for e in self.entities]
-        nodes = dict.fromkeys(end[: len(node)] for end in ends)
-        return node if node in nodes else next((one for one in nodes if _says_of_several(one, node)), node)
+        return dict.fromkeys(end[:length] for end in ends for length in range(len(end) + 1))
 
     def with_each(self, entity: Entity) -> Reading:
         """The same with an ``each`` line more, between nodes of the rules as they are read."""
         return replace(self, entities=(*self.entities, entity))
-
-
-def _is_near(stop: Path, node: Path) -> bool:
-    return is_at_or_below(stop, node) or is_at_or_below(node, stop)
 
 
 def _says_of_several(several: Path, one: Path) -> bool:

@@ -7,7 +7,6 @@ of a node of the image says where it appeared first. DuckDB keeps on disk what i
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
@@ -22,7 +21,8 @@ from heptox.mapping.image import copied
 from heptox.mapping.image_text import ImageText
 from heptox.mapping.model import Mapping
 from heptox.mapping.node_tables import NodeTables
-from heptox.schema import Path, stream_faults
+from heptox.mapping.receipts import ExchangeReceipt
+from heptox.schema import stream_faults
 from heptox.store import Cursor, NotCompiledError, Store, database_faults, statements as sql
 from heptox.xml import (
     Prefixes,
@@ -38,7 +38,7 @@ _COPIES: Final = 1_000
 
 
 def exchange_at_rest(
-    mapping: Mapping, source: FilePath | bytes, name: str, conflicts: Counter[Path] | None = None
+    mapping: Mapping, source: FilePath | bytes, name: str, receipt: ExchangeReceipt | None = None
 ) -> Generator[str, None, None]:
     """What :func:`exchange_stored` gives for a valid document, by way of a store that is gone afterwards.
 
@@ -53,7 +53,7 @@ def exchange_at_rest(
             return
     with TemporaryDirectory() as folder, Store.open(FilePath(folder, "document.store"), mapping.source.graph) as held:
         if held.load(name, source).document.regular:
-            yield from exchange_stored(mapping, held, name, conflicts=conflicts)
+            yield from exchange_stored(mapping, held, name, receipt=receipt)
 
 
 def exchange_stored(
@@ -61,12 +61,12 @@ def exchange_stored(
     store: Store,
     name: str,
     report: Callable[[str], None] | None = None,
-    conflicts: Counter[Path] | None = None,
+    receipt: ExchangeReceipt | None = None,
 ) -> Iterator[str]:
     """The text of the target document for a document at rest, piece by piece: that of :func:`exchange`, written.
 
     Where the relations of the store do not give what the rules ask for, or the document does not fit them, the document
-    is read into memory and exchanged there; ``report`` then says why. ``conflicts`` counts as :func:`exchange`.
+    is read into memory and exchanged there; ``report`` then says why. ``receipt`` as :func:`exchange`.
 
     Raises :class:`StoreError`: HX6012 for a store of another schema than the mapping's source, HX6015 when no document
     of that name is held, HX6008 for one that is too large to be read into memory, HX6016 when the disk or the memory is
@@ -93,9 +93,9 @@ def exchange_stored(
             whole = store.asides.read(cursor, doc).document(text.decode(), splitting=False)
             written = store.catalogue.names.item(whole)
             document = parse_document(written, name)
-            yield write_document(exchange(mapping, document, conflicts=conflicts).root)
+            yield write_document(exchange(mapping, document, receipt=receipt).root)
             return
-        NodeTables(plan, copies.run).make(conflicts)
+        NodeTables(plan, copies.run).make(receipt)
         yield from ImageText(plan, store, cursor).pieces()
         yield "\n"
 

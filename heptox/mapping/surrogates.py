@@ -12,6 +12,7 @@ from heptox.mapping.model import Reference
 from heptox.mapping.paths import Leaf, is_sure, leaf_at, schema_order
 from heptox.pattern import NODE
 from heptox.schema import Path, SchemaTree, is_identifier
+from heptox.xml import XSI_TYPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +110,16 @@ def _identifiers(target: DeclaredSide, drawn: _Drawn) -> list[Path]:
     Of two elements that are there together one alone has an identifier of its own, and none is there for that alone.
     """
     tree = target.tree
-    made = (key for key in target.keys if key[:-1] in drawn.arrows or key[:-1] in drawn.stands_for)
-    own = {key for key in made if is_identifier(tree, key) and key[:-1] == tree.stop(key)}
+    keys = _keys_by_stop(tree, target.keys)
+    made = (leaf for stop in drawn.arrows.keys() | drawn.stands_for.keys() for leaf in keys.get(stop, ()))
+    # one that may be of a derived type alone is none of every node
+    own = {
+        leaf.absolute
+        for leaf in made
+        if len(leaf.path) == 1
+        and is_identifier(tree, leaf.absolute)
+        and (tree.edge(leaf.absolute).required or (*leaf.stop, f"@{XSI_TYPE}") not in tree)
+    }
     referred = {reference.target for reference in target.references}
     found = (key for key in own | referred if (stop := tree.stop(key)) and tree.required(key[:-1], below=stop))
     return sorted(found, key=lambda key: schema_order(tree, key))

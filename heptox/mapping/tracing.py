@@ -15,8 +15,9 @@ from heptox.xml import XmlElement
 class ValueTrace:
     """The route of a value: from the leaf ``source`` in or at the element ``start`` to ``target`` in or at ``end``.
 
-    The leaves are absolute schema paths, of what is computed that of the node whose leaves it is computed of. One that
-    is ``copied`` is an inner node, whose value is all in it.
+    The leaves are absolute schema paths, of what is computed that of the node whose leaves it is computed of; ``ends``
+    are both of them as rules have them, with what their nodes are selected by. One that is ``copied`` is an inner node,
+    whose value is all in it.
     """
 
     source: Path
@@ -24,6 +25,7 @@ class ValueTrace:
     target: Path
     end: XmlElement
     copied: bool
+    ends: tuple[Path, Path]
 
 
 class Trace:
@@ -70,5 +72,5 @@ class Trace:
                 if start in self._starts:
                     source, element, value = self._starts[start]
                     if value == node.values[leaf]:
-                        target = (*plain(node.node), *leaf)
-                        yield ValueTrace(plain(source), element, target, end, isinstance(value, Subtree))
+                        ends = source, (*node.node, *leaf)
+                        yield ValueTrace(plain(source), element, plain(ends[1]), end, isinstance(value, Subtree), ends)

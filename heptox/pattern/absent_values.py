@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from heptox.pattern.model import Atom, Comparison, Presence, Term
 from heptox.pattern.value_expression import (
     Call,
@@ -90,7 +92,8 @@ def _known(expression: ValueExpression, there: frozenset[Path]) -> ValueExpressi
     match expression:
         case Call(function, arguments):
             return Call(function, tuple(_known(argument, there) for argument in arguments))
-        case Lookup(argument, codes, other, table):
-            return Lookup(_known(argument, there), codes, None if other is None else _known(other, there), table)
+        case Lookup(argument, _, other):
+            fallback = None if other is None else _known(other, there)
+            return replace(expression, argument=_known(argument, there), other=fallback)
         case Leaf() | StringJoin() | Constant():
             return expression

@@ -204,6 +204,10 @@ class Closure:
             for length in range(1, len(term.path))
         )
 
+    def presences(self) -> Iterator[tuple[Path, Path]]:
+        """The places that atoms say are there, as nodes and paths below them."""
+        return ((self._nodes[variable], path) for variable, path in self._present)
+
     def alike(self, left: Term, right: Term) -> bool:
         """Whether both always have the same value, or neither exists."""
         if left == right or self.same_value(left, right) or (self.absent(left) and self.absent(right)):

@@ -19,6 +19,7 @@ from heptox.pattern.model import (
     ElementItem,
     LeafItem,
     Member,
+    Presence,
     Query,
     Template,
     Term,
@@ -26,7 +27,7 @@ from heptox.pattern.model import (
     Variable,
 )
 from heptox.pattern.normalise import normalise
-from heptox.pattern.rewrite import Content, atom_variables, map_atom
+from heptox.pattern.rewrite import Content, atom_terms, atom_variables, map_atom
 from heptox.schema import Path
 
 MOST_STEPS: Final = 20_000
@@ -82,6 +83,19 @@ class NormalForm:
     def absences(self) -> frozenset[tuple[Path, Path]]:
         """The places that atoms say are absent, as node and path below it."""
         return _absences(self.member)
+
+    @cached_property
+    def presences(self) -> frozenset[tuple[Path, Path]]:
+        """The places that atoms say are there, as node and path below it, but those that a schema requires."""
+        atoms = (atom for atom in self.member.atoms if isinstance(atom, Presence | Comparison))
+        terms = {term for atom in atoms for term in atom_terms(atom)}
+        places = {(self.member.node(term.variable), term.path) for term in terms}
+        required = self.constraints.required
+        return frozenset(
+            (node, path)
+            for node, path in places
+            if not any(required((*node, *path[:length]), path[length:]) for length in range(len(path) or 1))
+        )
 
     @cached_property
     def constants(self) -> frozenset[str]:
@@ -181,11 +195,13 @@ class _Target:
         for variable in member.variables:
             self.places.setdefault(variable.node, []).append(variable.name)
         self._absences = _absences(member)
+        self._presences = frozenset(closure.presences())
 
     def may_hold(self, general: NormalForm) -> bool:
         """Whether nothing speaks against a homomorphism at first sight: many that are looked for are not there."""
         return (
             general.nodes <= self.nodes
+            and general.presences <= self._presences
             and general.constants <= self.closure.constants()
             and all(
                 any(

@@ -7,7 +7,7 @@ leaf is one that an index answers, a function has to be computed for every node.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from heptox.pattern.model import Atom, Comparison, Term, Text
@@ -88,8 +88,8 @@ def folded(expression: ValueExpression) -> ValueExpression | None:
         case Call(function, arguments):
             parts = tuple(folded(argument) or argument for argument in arguments)
             whole: ValueExpression = Call(function, parts)
-        case Lookup(argument, codes, other, table):
-            whole = Lookup(folded(argument) or argument, codes, other, table)
+        case Lookup(argument):
+            whole = replace(expression, argument=folded(argument) or argument)
         case _:
             return expression
     if leaf_paths(whole):

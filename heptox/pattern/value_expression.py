@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -52,13 +52,21 @@ class Call:
 class Lookup:
     """The value that a table of codes has for the argument; ``other`` for one that it does not have, else absent.
 
-    ``table`` is what the file of the table is called, if it has one.
+    ``table`` is what the file of the table is called, if it has one; ``backwards`` it has the values first.
     """
 
     argument: ValueExpression
     codes: tuple[tuple[str, str], ...]
     other: ValueExpression | None = None
     table: str = ""
+    backwards: bool = False
+
+    def turned(self, argument: ValueExpression) -> Lookup | None:
+        """Of a value its code, where no two codes of the table stand for one value."""
+        values = tuple((value, code) for code, value in self.codes)
+        if len(dict(values)) < len(values):
+            return None
+        return Lookup(argument, values, None, self.table, not self.backwards)
 
 
 ValueExpression: TypeAlias = Leaf | Constant | StringJoin | Call | Lookup
@@ -127,9 +135,9 @@ def substituted(expression: ValueExpression, image: Callable[[Leaf | StringJoin]
             return image(expression)
         case Call(function, arguments):
             return Call(function, tuple(substituted(argument, image) for argument in arguments))
-        case Lookup(argument, codes, other, table):
+        case Lookup(argument, _, other):
             fallback = None if other is None else substituted(other, image)
-            return Lookup(substituted(argument, image), codes, fallback, table)
+            return replace(expression, argument=substituted(argument, image), other=fallback)
         case Constant():
             return expression
 
@@ -139,9 +147,9 @@ def with_table_names(expression: ValueExpression, name: Callable[[str], str]) ->
     match expression:
         case Call(function, arguments):
             return Call(function, tuple(with_table_names(argument, name) for argument in arguments))
-        case Lookup(argument, codes, other, table):
+        case Lookup(argument, _, other, table):
             fallback = None if other is None else with_table_names(other, name)
-            return Lookup(with_table_names(argument, name), codes, fallback, name(table))
+            return replace(expression, argument=with_table_names(argument, name), other=fallback, table=name(table))
         case _:
             return expression
 
@@ -156,8 +164,9 @@ def _written(expression: ValueExpression) -> list[Any]:
             return ["string-join", path, separator]
         case Call(function, arguments):
             return ["call", function, [_written(argument) for argument in arguments]]
-        case Lookup(argument, codes, other, table):
-            return ["lookup", _written(argument), codes, other and _written(other), table]
+        case Lookup(argument, codes, other, table, backwards):
+            name = "code-of" if backwards else "lookup"
+            return [name, _written(argument), codes, other and _written(other), table]
 
 
 @lru_cache(maxsize=4096)
@@ -175,7 +184,7 @@ def _expression(written: list[Any]) -> ValueExpression:
             return StringJoin(tuple(path), separator)
         case ["call", function, arguments]:
             return Call(function, tuple(map(_expression, arguments)))
-        case ["lookup", argument, codes, other, table]:
+        case ["lookup" | "code-of" as name, argument, codes, other, table]:
             pairs = tuple((code, value) for code, value in codes)
-            return Lookup(_expression(argument), pairs, other and _expression(other), table)
+            return Lookup(_expression(argument), pairs, other and _expression(other), table, name == "code-of")
     raise ValueError("no function term")

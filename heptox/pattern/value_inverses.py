@@ -86,8 +86,8 @@ def _leaf(expression: ValueExpression, of: Path, value: ValueExpression) -> Valu
             return _leaf(argument, of, Call("xs:date", (value,)))
         case Call("translate", (argument, Constant(before), Constant(after))) if _is_permutation(before, after):
             return _leaf(argument, of, Call("translate", (value, Constant(after), Constant(before))))
-        case Lookup(argument, codes, None) if len({found for _, found in codes}) == len(codes):
-            return _leaf(argument, of, Lookup(value, tuple((found, code) for code, found in codes)))
+        case Lookup(argument, _, None) if (back := expression.turned(value)) is not None:
+            return _leaf(argument, of, back)
     return None
 
 

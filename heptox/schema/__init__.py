@@ -32,6 +32,7 @@ from heptox.schema.generation import (
 )
 from heptox.schema.graph_text import (
     is_graph_text as is_graph_text,
+    is_of_xsd as is_of_xsd,
     parse_graph as parse_graph,
     write_graph as write_graph,
 )
@@ -80,6 +81,8 @@ from heptox.schema.renaming import (
 from heptox.schema.selections import (
     COMPUTED as COMPUTED,
     SelectionTest as SelectionTest,
+    Test as Test,
+    contradict as contradict,
     is_selection as is_selection,
     plain as plain,
     quoted as quoted,

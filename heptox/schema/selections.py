@@ -7,7 +7,7 @@ selections are one virtual node exactly when their steps are equal.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
@@ -65,6 +65,7 @@ def split_selection(step: str) -> tuple[str, tuple[SelectionTest, ...]]:
     return step[:at], tuple(SelectionTest(test, tuple(path), tuple(values)) for test, path, values in found)
 
 
+@lru_cache(maxsize=16_384)
 def plain(path: Path) -> Path:
     """The path without conditions: that of the schema node which a virtual one stands beside.
 
@@ -74,6 +75,27 @@ def plain(path: Path) -> Path:
     if not any("[" in step for step in path):
         return path
     return tuple(split_selection(step)[0] for step in path)
+
+
+def contradict(tests: Iterable[SelectionTest]) -> bool:
+    """Whether no node fulfils some conditions together.
+
+    >>> contradict([SelectionTest("=", ("@k",), ("a", "b")), SelectionTest("!=", ("@k",), ("a",))])
+    False
+    >>> contradict([SelectionTest("=", ("@k",), ("a",)), SelectionTest("not", ("@k",))])
+    True
+    """
+    by_leaf: dict[Path, list[SelectionTest]] = {}
+    for test in tests:
+        by_leaf.setdefault(test.path, []).append(test)
+    for several in by_leaf.values():
+        if 0 < sum(test.test == "not" for test in several) < len(several):
+            return True
+        allowed = [set(test.values) for test in several if test.test == "="]
+        excluded = {value for test in several if test.test == "!=" for value in test.values}
+        if allowed and not set.intersection(*allowed) - excluded:
+            return True
+    return False
 
 
 def is_selection(step: str) -> bool:
@@ -124,9 +146,9 @@ def _written(value: Any, name: Callable[[str], str]) -> str:
             return quoted(text)
         case ["string-join", path, separator]:
             return f"string-join({_written_path(path, name)}, {quoted(separator)})"
-        case ["lookup", argument, _, other, table]:
+        case ["lookup" | "code-of" as function, argument, _, other, table]:
             parts = [argument, *([] if other is None else [other])]
-            return f"lookup({', '.join([quoted(table), *(_written(part, name) for part in parts)])})"
+            return f"{function}({', '.join([quoted(table), *(_written(part, name) for part in parts)])})"
         case ["call", "if", [condition, then, *other]]:
             otherwise = _written(other[0], name) if other else "()"
             said = _written(condition, name)

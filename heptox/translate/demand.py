@@ -17,7 +17,6 @@ from heptox.pattern import (
     Term,
     Variable,
     atom_terms,
-    computes,
     is_computed,
     leaf_paths,
     needed_terms,
@@ -64,7 +63,7 @@ class Demand:
             terms.update(atom_terms(atom))
             if isinstance(atom, Comparison | Presence):
                 present.update(atom_terms(atom))
-        if computes(member):
+        if any(is_computed(term.path) for term in terms):
             terms = {leaf for term in terms for leaf in computed_of(term)}
             present = {leaf for term in present if isinstance(term, Term) for leaf in needed(term)}
         for variable in member.variables:

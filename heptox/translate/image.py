@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping as Table, Sequence
+from collections.abc import Iterable, Mapping as Table, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import NoReturn
 
 from heptox.errors import Fault, TranslationError
-from heptox.mapping import Mapping, Rule
+from heptox.mapping import Mapping
 from heptox.pattern import (
     NO_VALUE,
     NODE,
@@ -43,7 +43,7 @@ from heptox.pattern import (
 )
 from heptox.schema import TEXT, Path, SchemaTree
 from heptox.translate.copies import Copy, element_name, refuse_names
-from heptox.translate.knowledge import is_filled, source_constraints, supplied
+from heptox.translate.knowledge import is_filled, source_constraints, supplied, supplied_to_root
 from heptox.translate.model import INVENTED, Loss
 from heptox.translate.surrogates import named, refuse_comparison
 
@@ -170,18 +170,13 @@ class Image:
     def _root_term(self, term: Term) -> Term | None:
         """A leaf of the target's root: the root is one node whichever rules make it."""
         root, path = term
-        for rule in self._of_the_root_alone:
-            if (origin := supplied(rule.head[0], path)) is not None:
-                return Term(root, origin.path)
-        if any(supplied(rule.head[0], path) is not None for rule in self.mapping.rules):
+        if (origin := supplied_to_root(self.mapping, path)) is not None:
+            return Term(root, origin.path)
+        if is_filled(self.mapping, (), path):
             name = self.mapping.target.written((self.mapping.target.root, *path))
             hint = "write a rule that makes it of the source's root alone"
             raise TranslationError(Fault("HX5002", f"{name} is made only where more than the root is bound", hint=hint))
         return None
-
-    @property
-    def _of_the_root_alone(self) -> Iterator[Rule]:
-        return (rule for rule in self.mapping.rules if len(rule.variables) == 1 and not rule.conditions)
 
     def _path(self, term: Term) -> Path:
         return named(self.member.path(term))

@@ -239,6 +239,13 @@ def supplied(head: HeadNode, path: Path) -> Term | None:
 
 
 @_remembered
+def supplied_to_root(mapping: Mapping, path: Path) -> Term | None:
+    """The source term of a leaf of the target's root, by a rule of which only the root is bound."""
+    alone = (rule.head[0] for rule in mapping.rules if len(rule.variables) == 1 and not rule.conditions)
+    return next((term for head in alone if (term := supplied(head, path)) is not None), None)
+
+
+@_remembered
 def is_filled(mapping: Mapping, node: Path, path: Path, *, or_below: bool = False) -> bool:
     """Whether some rule gives the nodes at ``node`` the leaf at ``path``; or makes, if that will do, anything below."""
     heads = [head for rule in mapping.rules for head in rule.head]

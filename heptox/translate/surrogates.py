@@ -355,7 +355,10 @@ def _tested(atom: NoNode) -> Iterator[Path]:
 
 
 def _selecting(atom: NoNode) -> Iterator[Path]:
-    """The leaves by which the nodes of an atom are selected."""
+    """The leaves by which the nodes of an atom are selected, and those of which functions in its tests speak."""
+    for path, _ in atom.tests:
+        expression = value_expression(path)
+        yield from () if expression is None else ((*plain(atom.node), *leaf) for leaf in leaf_paths(expression))
     for length, step in enumerate(atom.node, 1):
         for test in split_selection(step)[1]:
             yield (*plain(atom.node[:length]), *test.path)

@@ -100,13 +100,11 @@ class CaseMaker:
         """Some documents with their images, of which ``numbers`` or other values are the values; raises as
         :meth:`case`.
         """
-        pool = NUMBERS if numbers else SAMPLE_VALUES
         made = left_out = 0
-        for trial in range(_TRIALS):
+        for document in self.documents(random, numbers):
             if made == DOCUMENTS:
                 return
-            document = self._document(random, pool, smaller=trial > 2 * DOCUMENTS)
-            instance = self.instance(document) if not self.assumed or obey_keys(self.mapping, document) else None
+            instance = self.instance(document)
             if instance is not None and instance.conflicts and not self.any_valid:
                 left_out += 1
                 for leaf, _ in instance.conflicts:
@@ -118,6 +116,16 @@ class CaseMaker:
             root = self.mapping.source.written((self.mapping.source.root,))
             message = f"no random document of {root} obeys the declared keys and can be exchanged"
             raise TranslationError(Fault("HX5013", message, hint="--any-valid"))
+
+    def documents(self, random: Random, numbers: bool) -> Iterator[Document]:
+        """Random documents, as many as are tried for a case: some may be refused, as those that are not valid, and some
+        bring several values for a leaf; raises as :meth:`case`.
+        """
+        pool = NUMBERS if numbers else SAMPLE_VALUES
+        for trial in range(_TRIALS):
+            document = self._document(random, pool, smaller=trial > 2 * DOCUMENTS)
+            if not self.assumed or obey_keys(self.mapping, document):
+                yield document
 
     def _document(self, random: Random, pool: Sequence[str], *, smaller: bool) -> Document:
         graph = self.mapping.source.graph

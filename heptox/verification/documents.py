@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 from heptox.errors import Fault, HeptoxError, MappingError, Position, SchemaError
 from heptox.grammar import Side
-from heptox.mapping import Mapping, exchange
+from heptox.mapping import ExchangeReceipt, Mapping, exchange
 from heptox.schema import Path, SchemaTree, conform
 from heptox.xml import NO_PREFIXES, Document, line_of, parse_document, write_document
 
@@ -23,9 +22,9 @@ class Instance:
 
 def instance_of(mapping: Mapping, document: Document) -> Instance:
     """A document with its image, which is as if it had been written and read; raises as :func:`exchange`."""
-    conflicts: Counter[Path] = Counter()
-    image = exchange(mapping, document, conflicts=conflicts)
-    return Instance(document, parse_document(write_document(image.root)), tuple(sorted(conflicts.items())))
+    receipt = ExchangeReceipt()
+    image = exchange(mapping, document, receipt=receipt)
+    return Instance(document, parse_document(write_document(image.root)), tuple(sorted(receipt.conflicts.items())))
 
 
 def holds_something(image: Document) -> bool:

@@ -7,28 +7,30 @@ where it is not, and names only a line that was tried on the text.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping as Table, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, islice
 from random import Random
-from typing import Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from heptox.errors import Fault, HeptoxError
+from heptox.grammar import Side
 from heptox.mapping import (
     ArrowsText,
     Examination,
     HeadNode,
     Mapping,
     Rule,
-    Trace,
-    exchange,
-    owning_stop,
     path_text,
 )
-from heptox.pattern import NODE, TAG, Term
-from heptox.schema import COMPUTED, TEXT, Path, SchemaTree, idref_paths
-from heptox.verification.cases import CaseMaker
+from heptox.pattern import NODE, TAG, Term, is_constant
+from heptox.schema import Path, SchemaTree, idref_paths, plain, validity_faults
+from heptox.verification.cases import DOCUMENTS, CaseMaker
+from heptox.verification.contradictions import brought_elsewhere, never_taken, not_as_selected, selecting_nothing
+from heptox.verification.coverage import Coverage, coverage
+from heptox.verification.images import Images
 from heptox.verification.laws import Law, served
 from heptox.verification.nodes import every_node
 from heptox.verification.round_trips import (
@@ -41,10 +43,15 @@ from heptox.verification.round_trips import (
     returning,
     sound_with,
 )
-from heptox.xml import Document, XmlElement
+from heptox.xml import Document
+
+if TYPE_CHECKING:
+    from heptox.schema import DocumentChecker
 
 MOST_NAMED: Final = 8
 """Leaves that one remark names at most."""
+MOST_LINES: Final = 3
+"""Lines that one remark proposes at most for nodes of several kinds."""
 MOST_TRIES: Final = 500
 """Lines that are tried at most."""
 MOST_RULES: Final = 600
@@ -75,38 +82,75 @@ class Remark:
         return f"{self.direction}: {place}{code}{self.text}" + (f" ({self.hint})" if self.hint else "")
 
 
-def remarks(
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What there is to know of a mapping: remarks, and what needs none; for each direction of which leaves rules speak,
+    and what exchange makes of documents.
+    """
+
+    remarks: tuple[Remark, ...]
+    confirmed: tuple[Remark, ...]
+    coverage: Table[Law, Coverage]
+    images: Table[Law, Images]
+
+
+def checked(
     mapping: Mapping,
     arrows: ArrowsText | None = None,
-    source_documents: Sequence[Document] = (),
-    target_documents: Sequence[Document] = (),
+    documents: Table[Side, Sequence[Document]] = MappingProxyType({}),
     *,
     are_random: bool = False,
     tries: int = MOST_TRIES,
-) -> tuple[Remark, ...]:
+    checkers: Table[Side, DocumentChecker] = MappingProxyType({}),
+) -> Checked:
     """What there is to know of a mapping, each direction after the other; ``arrows`` is its text, if it was inferred,
     on which as many lines as ``tries`` says are tried, but of those for which all its rules are inferred again fewer
     where these are very many.
 
-    What makes nothing is counted on the documents, which are valid ones of their side, and said to be random if they
-    ``are_random``.
+    What becomes of documents is seen on those of each side, which are valid, and said to be random if they
+    ``are_random``. Images are checked by the ``checkers`` of their sides, where there are such, else against the schema
+    graph.
     """
-    documents = {Law.ALONG: source_documents, Law.AGAINST: target_documents}
     examined = None if arrows is None else arrows.examined()
     rules = sum(len(law.read(mapping).rules) for law in served(mapping))
     trials = None if arrows is None else _LineTrials(arrows, tries, min(tries, MOST_RULES // max(rules, 1)))
     found: list[Remark] = []
+    confirmed: list[Remark] = []
+    covered = {law: coverage(law.read(mapping)) for law in served(mapping)}
+    images = {
+        law: Images(law.read(mapping), documents.get(law.answers, ()), are_random, checkers.get(law.asks))
+        for law in served(mapping)
+    }
     for law in served(mapping):
-        found += _DirectionRemarks(mapping, law, trials, examined, documents[law], are_random).remarks()
-    return tuple(dict.fromkeys(found))
+        direction = _DirectionRemarks(mapping, law, trials, examined, covered, images[law])
+        found += direction.remarks()
+        confirmed += direction.confirmed()
+    return Checked(tuple(dict.fromkeys(found)), tuple(confirmed), covered, images)
+
+
+def remarks(
+    mapping: Mapping,
+    arrows: ArrowsText | None = None,
+    documents: Sequence[Document] = (),
+    *,
+    are_random: bool = False,
+    tries: int = MOST_TRIES,
+) -> tuple[Remark, ...]:
+    """The remarks alone, as :func:`checked` makes them, with documents of the source."""
+    return checked(mapping, arrows, {"source": documents}, are_random=are_random, tries=tries).remarks
 
 
 def random_documents(mapping: Mapping, law: Law, cases: int = 3) -> list[Document]:
-    """A few random documents of the side that answers; none where none can be made."""
+    """A few random documents of the side that answers, valid and with the keys that are declared for it; none where
+    none can be made."""
+    graph = law.read(mapping).source.graph
     try:
         maker = CaseMaker(law.read(mapping))
         randoms = [Random(f"{law} {seed}") for seed in range(cases)]
-        return [one.document for random in randoms for one in maker.instances(random, random.random() < 0.25)]
+        drawn = (maker.documents(random, random.random() < 0.25) for random in randoms)
+        return [
+            one for some in drawn for one in islice((one for one in some if not validity_faults(one, graph)), DOCUMENTS)
+        ]
     except HeptoxError:
         return []
 
@@ -129,13 +173,15 @@ class _LineTrials:
             self.known[line] = sound_with(self.arrows, line) if self.left >= 0 else None
         return self.known[line]
 
-    def makes_of_each(self, law: Law, node: Path, made: HeadNode) -> bool:
-        """Whether an ``each`` line is no fault, and every node makes one of an image by it, with its leaves."""
+    def makes_of_each(self, law: Law, node: Path, made: HeadNode, *, alone: bool) -> bool:
+        """Whether an ``each`` line is no fault, and every node makes one of an image by it, with its leaves; it is read
+        in this direction ``alone``, or in both.
+        """
         self.each_left -= 1
         if self.each_left < 0:
             return False
         ends = (node, made.node) if law is Law.ALONG else (made.node, node)
-        rules = self.arrows.examined().rules_with_each(*ends, mirrored=law is Law.AGAINST) or ()
+        rules = self.arrows.examined().rules_with_each(*ends, mirrored=law is Law.AGAINST, alone=alone) or ()
         heads = (head for rule in rules for head in rule.head if head.node == made.node and head.each is not None)
         return any({*head.paths} >= {*made.paths} for head in heads)
 
@@ -148,8 +194,8 @@ class _DirectionRemarks:
     law: Law
     trials: _LineTrials | None
     examined: Examination | None
-    documents: Sequence[Document]
-    are_random: bool
+    covered: Table[Law, Coverage]
+    images: Images
 
     @cached_property
     def read(self) -> Mapping:
@@ -161,11 +207,16 @@ class _DirectionRemarks:
         if self.examined is not None and self.law is Law.AGAINST:
             yield from map(self._mirrored, self.examined.remarks)
         if self.read.rules:
+            yield from self._coverage()
+            yield from map(self.remark, self.images.remarks())
             yield from self._unknown_references()
+            yield from self._contradict()
             yield from self._become_one()
             yield from self._optional_connections()
             yield from self._make_nothing()
-            yield from self._several_values()
+            if not self.images.are_random:
+                yield from map(self.remark, self.images.several_values())
+                yield from map(self.remark, self.images.unknown_codes())
             if len(served(self.whole)) == len(Law):
                 yield from self._do_not_come_back()
                 yield from self._come_back_twice()
@@ -181,6 +232,46 @@ class _DirectionRemarks:
         """The mapping with a line more, as it is read here; ``None`` where that is a fault."""
         changed = None if self.trials is None else self.trials.sound_with(line)
         return None if changed is None else self.law.read(changed)
+
+    # -- leaves --------------------------------------------------------------------------------------------------
+
+    def confirmed(self) -> Iterator[Remark]:
+        """What is as it should be, where something is made."""
+        if not self.read.rules:
+            return
+        yield from (
+            self.remark(f"{count} of {count} {leaves} are {verb}")
+            for _, left, verb, leaves, count in self._leaves()
+            if count and not left
+        )
+        if self.images.faults and not any(self.images.faults):
+            values = ", values aside" if self.images.leaves_values_aside else ""
+            count = len(self.images.faults)
+            yield self.remark(f"{count} of {count} images{self.images.which} are valid{values}")
+
+    def _coverage(self) -> Iterator[Remark]:
+        """Which leaves rules do not reach and use, and what else the schema requires."""
+        for tree, left, verb, leaves, count in self._leaves():
+            if left:
+                text = f"{count} of {count + len(left)} {leaves} are {verb}, not {_named(tree, left)}"
+                yield self.remark(text, self._proposal(left) if verb == "used" else None)
+        missing = self.covered[self.law].missing
+        if missing:
+            yield self.remark(f"required by the schema, and not reached: {_named(self.read.target, missing)}")
+
+    def _leaves(self) -> Iterator[tuple[SchemaTree, Sequence[Path], str, str, int]]:
+        """The leaves of images that rules leave out, and those of documents; what they do with others, and how many."""
+        read, found = self.read, self.covered[self.law]
+        for tree, there, left, verb, side in (
+            (read.target, found.reached, found.unreached, f"reached{self._invented()}", self.law.asks),
+            (read.source, found.used, found.unused, "used", self.law.answers),
+        ):
+            where = " right below nodes that the mapping speaks of" if every_node(tree) is None else ""
+            yield tree, left, verb, f"leaves of the {side}{where}", len(there)
+
+    def _invented(self) -> str:
+        count = len(self.read.invented_target.intersection(self.covered[self.law].reached))
+        return f", {count} of them by invented identifiers" if count else ""
 
     # -- references ----------------------------------------------------------------------------------------------
 
@@ -227,25 +318,49 @@ class _DirectionRemarks:
                         )
                         yield self.remark(text)
 
+    # -- what contradicts ----------------------------------------------------------------------------------------
+
+    def _contradict(self) -> Iterator[Remark]:
+        yield from map(self.remark, selecting_nothing(self.read))
+        yield from (self.remark(text, hint) for text, hint in not_as_selected(self.read))
+        if self.examined is not None:
+            for arrow, why in never_taken(self.read, self.examined, mirrored=self.law is Law.AGAINST):
+                ends = (
+                    path_text(self.read.source, arrow.source.absolute),
+                    path_text(self.read.target, arrow.target.absolute),
+                )
+                line = arrow.arrow.position.line if arrow.arrow and arrow.arrow.position else None
+                yield Remark(self.law, f"{' -> '.join(ends)} {why}", line=line)
+
     # -- identity ------------------------------------------------------------------------------------------------
 
     def _become_one(self) -> Iterator[Remark]:
         """Nodes that are told apart by their values only, which do not tell the nodes apart that they come from."""
         reported: set[Path] = set()
+        kinds: dict[tuple[str, str], list[tuple[Rule, HeadNode]]] = {}
         for rule in self.read.rules:
             for depth, head in enumerate(rule.head):
                 if head.node and head.node not in reported and self._may_become_one(rule, depth):
                     reported.add(head.node)
-                    yield self._one_for(rule, head)
+                    kinds.setdefault(self._said_of(head), []).append((rule, head))
+        for (before, after), made in kinds.items():
+            nodes = _listed([path_text(self.read.target, head.node) for _, head in made])
+            several = ", each kind by itself" if len(made) > 1 else ""
+            lines = [line for line in (self._each_line(*one) for one in made[:MOST_LINES]) if line]
+            hint = f"write, if each is its own: {'; '.join(lines)}" if lines else None
+            yield self.remark(f"{before} {nodes} {after}{several}", hint)
 
     def _may_become_one(self, rule: Rule, depth: int) -> bool:
         head = rule.head[depth]
         if head.each is not None or head.key is not None or head.term(()) is not None:
             return False  # of equal leaves, one says as much as several
-        if not head.leaves:
-            return not any(head.node == other.node and other.leaves for one in self.read.rules for other in one.head)
+        terms = _values(head)
+        if not terms:
+            if any(map(_values, self._heads[head.node])):
+                return False
+            terms = [term for below in rule.head[depth:] for term in _values(below)]
         apart = self._told_apart(rule, rule.head[: depth + 1])
-        return any(term.variable not in apart for term in head.terms)
+        return any(term.variable not in apart for term in terms)
 
     def _told_apart(self, rule: Rule, chain: Iterable[HeadNode]) -> set[str]:
         """The variables whose nodes are told apart by the identities of a chain of head nodes."""
@@ -269,44 +384,56 @@ class _DirectionRemarks:
                 return found
             found |= more
 
-    def _one_for(self, rule: Rule, head: HeadNode) -> Remark:
-        node = path_text(self.read.target, head.node)
-        every = [other for one in self.read.rules for other in one.head if other.node == head.node]
+    @cached_property
+    def _heads(self) -> dict[Path, list[HeadNode]]:
+        """The nodes of the heads of all rules, by their paths."""
+        found: dict[Path, list[HeadNode]] = {}
+        for head in (head for rule in self.read.rules for head in rule.head):
+            found.setdefault(head.node, []).append(head)
+        return found
+
+    def _said_of(self, head: HeadNode) -> tuple[str, str]:
+        """What is said of nodes that become one, before and behind their name."""
+        tree = self.read.target
+        every = self._heads[head.node]
         leaves = dict.fromkeys(
-            path_text(self.read.target, leaf) if leaf != (TAG,) else "tag"
+            path_text(tree, leaf) if leaf != (TAG,) else "tag"
             for other in every
             if other.anchor is None
-            for leaf in (*dict(other.leaves), *(path for path, made in other.surrogates if made.node != other.node))
+            for leaf in (
+                *(path for path, term in other.leaves if not is_constant(term.path)),
+                *(path for path, made in other.surrogates if made.node != other.node),
+            )
         )
-        keys = dict.fromkeys(path_text(self.read.target, other.key) for other in every if other.key is not None)
-        parent = self.read.target.stops(head.node)[-2]
-        above = path_text(self.read.target, parent)
+        keys = dict.fromkeys(path_text(tree, other.key) for other in every if other.key is not None)
+        parent = tree.stops(head.node)[-2]
+        above = path_text(tree, parent)
+        if not leaves:
+            where = f"for each {above}" if parent else "for the whole document"
+            return "there is one", f"{where}: no leaf of its own tells several apart"
         where = f"below one {above}" if parent else "of a document"
         where += f" without {_listed(list(keys))}," if keys else ""
-        if leaves:
-            text = f"all {node} {where} with equal {_listed(list(leaves))} become one"
-        else:
-            text = f"there is one {node} {f'for each {above}' if parent else 'for the whole document'}"
-            text += ": no leaf of its own tells several apart"
-        line = self._each_line(rule, head)
-        return self.remark(text, line and f"write, if each is its own: {line}")
+        return "all", f"{where} with equal {_listed(list(leaves))} become one"
 
     def _each_line(self, rule: Rule, head: HeadNode) -> str | None:
         """The line by which a source node makes each node: first of one that stands below all others that its leaves
         come from, for several of it may make one of them.
         """
-        counts = Counter(rule.node(term.variable) for _, term in head.leaves)
-        if not head.leaves:
-            below = (one for one in rule.head if one.node[: len(head.node)] == head.node)
-            counts = Counter(rule.node(term.variable) for one in below for _, term in one.leaves)
-        apart = {rule.node(name) for name in self._told_apart(rule, rule.head)} if head.leaves else set()
+        own = _values(head)
+        below = (one for one in rule.head if one.node[: len(head.node)] == head.node)
+        counts = Counter(rule.node(term.variable) for term in own or (term for one in below for term in _values(one)))
+        apart = {rule.node(name) for name in self._told_apart(rule, rule.head)} if own else set()
         lowest = {node for node in counts if all(node[: len(other)] == other for other in counts)}
-        reading = self.examined.readings[self.law is Law.AGAINST] if self.examined else None
+        if self.examined is None or self.trials is None:
+            return None
+        reading, other = self.examined.readings[:: -1 if self.law is Law.AGAINST else 1]
         for node in sorted(counts, key=lambda node: (node not in lowest, node in apart, -counts[node], len(node))):
-            if node and reading is not None and self.trials is not None:
-                drawn = reading.drawn(node)
-                if self.trials.makes_of_each(self.law, drawn, head):
-                    return self._entity(drawn, head.node)
+            drawn = reading.drawn(node)
+            # what the other direction makes of each of another node is not to be made of each of this one, too
+            alone = any(entity.target == drawn for entity in other.entities)
+            if node and self.trials.makes_of_each(self.law, drawn, head, alone=alone):
+                only = " oneway" if self.law is Law.ALONG else " mirrored"
+                return f"{self._entity(drawn, head.node)}{only if alone else ''}"
         return None
 
     def _entity(self, node: Path, made: Path) -> str:
@@ -320,53 +447,19 @@ class _DirectionRemarks:
     # -- what makes nothing --------------------------------------------------------------------------------------
 
     def _make_nothing(self) -> Iterator[Remark]:
-        idle, total = self._idle(self.read)
+        idle, total = self.images.idle()
         for stop in sorted(idle):
-            which = " of random documents" if self.are_random else ""
             name = path_text(self.read.source, stop)
-            text = f"{idle[stop]} of {total[stop]} {name}{which} make nothing: {self._why(stop)}"
+            text = f"{idle[stop]} of {total[stop]} {name}{self.images.which} make nothing: {self._why(stop)}"
             pairs = counterparts(self.examined) if self.examined else []
             own = [(s, t) for s, t in pairs if stop == (s if self.law is Law.ALONG else t)]
             lines = (entity_line(self._along, *pair) for pair in own)
             line = next((line for line in lines if self._makes_all(line, stop)), None)
             yield self.remark(text, line and f"write, to make something of each: {line}")
 
-    def _several_values(self) -> Iterator[Remark]:
-        """Leaves that are there once, for which given documents bring several values."""
-        conflicts: Counter[Path] = Counter()
-        for document in () if self.are_random else self.documents:
-            with suppress(HeptoxError):  # a value for which the other schema has no tag left
-                exchange(self.read, document, conflicts=conflicts)
-        for leaf, count in sorted(conflicts.items()):
-            nodes = f"{count} {path_text(self.read.target, self.read.target.stop(leaf))}"
-            name = path_text(self.read.target, leaf)
-            text = f"{nodes} get several values for {name}, which is there once: one of them stays"
-            yield self.remark(f"{text}, and translation promises nothing for these documents")
-
     def _makes_all(self, line: str, stop: Path) -> bool:
         changed = self._sound_with(line)
-        return changed is not None and not self._idle(changed)[0][stop]
-
-    def _idle(self, read: Mapping) -> tuple[Counter[Path], Counter[Path]]:
-        """By stop node how many elements make nothing, below ones that do, and how many there are with values."""
-        idle: Counter[Path] = Counter()
-        total: Counter[Path] = Counter()
-        carried = {source for source, _ in read.carried()}
-        for document in self.documents:
-            trace = Trace()
-            try:
-                exchange(read, document, trace)
-            except HeptoxError:
-                continue  # a value for which the other schema has no tag left
-            tree = read.source
-            there = {_owner(tree, leaf, at): owning_stop(tree, leaf) for leaf, at in trace.starts() if leaf in carried}
-            making = {_owner(tree, one.source, one.start) for one in trace.values()}
-            making |= {above for element in making for above in element.iterancestors()}
-            for element, stop in there.items():
-                if stop and not any(above in there and above not in making for above in element.iterancestors()):
-                    total[stop] += 1
-                    idle[stop] += element not in making
-        return Counter({stop: count for stop, count in idle.items() if count}), total
+        return changed is not None and not replace(self.images, read=changed).idle()[0][stop]
 
     def _why(self, stop: Path) -> str:
         """What the rules that take values of a stop node join besides."""
@@ -394,14 +487,11 @@ class _DirectionRemarks:
         arrows = {leaf: _readings(self.examined, self.law, leaf) for leaf in lost}
         carried = {source for source, _ in self.read.carried()}
         without = [leaf for leaf in lost if not arrows[leaf] and leaf not in carried]
-        if without:
-            what = "no arrow" if self.examined else "no rule"
-            text = f"{_count(without)} of the {self.law.answers} {_do(without)} not come back, having {what}"
-            names = _named(self.read.source, without)
-            if every_node(self.read.source) is None:  # what stands below others, and its number, is not said
-                names = f"right below nodes that the mapping speaks of, {names}; and all below other nodes"
-                text = f"leaves of the {self.law.answers} do not come back, having {what}"
-            yield self.remark(f"{text}: {names}", self._proposal(without))
+        used, constant = self.covered[self.law].used, _constants(self.read.mirrored())
+        tested = [leaf for leaf in without if leaf in used and leaf not in constant]
+        if tested:
+            text = f"{_count(tested)} of the {self.law.answers} {_do(tested)} not come back, used in conditions only"
+            yield self.remark(f"{text}: {_named(self.read.source, tested)}")
         single = [leaf for leaf in lost if arrows[leaf] and "both" not in arrows[leaf]]
         if single:
             text = f"{_count(single)} of the {self.law.answers} {_do(single)} not come back, read in one direction only"
@@ -416,7 +506,7 @@ class _DirectionRemarks:
     def _proposal(self, leaves: Sequence[Path]) -> str | None:
         """An arrow for one of some leaves that have none, where a free leaf has a like name."""
         for leaf in leaves[:MOST_NAMED]:
-            if self.examined is None:
+            if self.examined is None or len(served(self.whole)) < len(Law) or leaf[-1] == TAG:
                 continue
             ends = next(ends_for(self.examined, self.law, leaf), None)
             if ends is None or likeness(ends[0][-1:], ends[1][-1:]) < LIKE:
@@ -428,18 +518,28 @@ class _DirectionRemarks:
         return None
 
     def _come_back_twice(self) -> Iterator[Remark]:
-        there = set(self.read.carried())
-        made: dict[Path, dict[Path, None]] = {}
-        for target, source in self.read.mirrored().carried():
-            if (source, target) in there:
-                made.setdefault(target, {})[source] = None
-        for target, sources in made.items():
-            if len(sources) > 1:
-                names = _listed([path_text(self.read.source, source) for source in sources])
-                yield self.remark(
-                    f"{path_text(self.read.target, target)} takes {names}: what it takes comes back as each of them",
-                    "write oneway behind all arrows but one, if that is not so",
-                )
+        hint = "write oneway behind all arrows but one, if that is not so"
+        for target, pairs in brought_elsewhere(self.read):
+            names = {leaf: path_text(self.read.source, leaf) for leaf in dict.fromkeys(chain(*pairs))}
+            taker = path_text(self.read.target, target)
+            if len(pairs) == len(names) * (len(names) - 1):
+                text = f"{taker} takes {_listed([*names.values()])}: what it takes comes back as each of them"
+                yield self.remark(text, hint)
+                continue
+            for leaf in dict.fromkeys(one for one, _ in pairs):
+                others = _listed([names[other] for one, other in pairs if one == leaf])
+                yield self.remark(f"what {taker} takes of {names[leaf]} comes back as {others}, too", hint)
+
+
+def _values(head: HeadNode) -> list[Term]:
+    """The source terms of what a rule supplies, but for constants, by which no nodes are told apart."""
+    return [term for term in head.terms if not is_constant(term.path)]
+
+
+def _constants(read: Mapping) -> set[Path]:
+    """The leaves that rules give constants."""
+    heads = (head for rule in read.rules for head in rule.head)
+    return {(*plain(head.node), *path) for head in heads for path, term in head.leaves if is_constant(term.path)}
 
 
 def _links(rule: Rule) -> Iterator[tuple[Term, Term]]:
@@ -456,16 +556,6 @@ def _upwards(rule: Rule, name: str) -> Iterator[str]:
     while current is not None and parents[current] is not None:
         yield current
         current = parents[current]
-
-
-def _owner(tree: SchemaTree, leaf: Path, element: XmlElement) -> XmlElement:
-    """The element of the stop node whose leaf is in or at an element."""
-    for step in leaf[len(owning_stop(tree, leaf)) :]:
-        if not step.startswith(("@", COMPUTED)) and step not in (TEXT, TAG):
-            above = element.getparent()
-            assert above is not None  # a leaf stands below its stop node
-            element = above
-    return element
 
 
 def _count(leaves: Sequence[Path]) -> str:

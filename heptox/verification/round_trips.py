@@ -6,7 +6,7 @@ No mapping has to bring everything back; what does not come back, and which line
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -73,17 +73,20 @@ def all_leaves(mapping: Mapping) -> Leaves:
     be unfolded, the leaves right below nodes that the mapping speaks of."""
     copied = returning(mapping).copied
     tree = mapping.source
-    values = {path for path in _looked_at(mapping) if path and tree.is_leaf(path)}
+    spoken = (source for source, _ in mapping.carried())
+    values = {path for path in looked_at(tree, spoken) if path and tree.is_leaf(path)}
     values |= {(*box.path, TAG) for box in tree.boxes}
     inside = {path for path in values if any(path[:length] in copied for length in range(len(path)))}
     return Leaves(frozenset(values - inside) | copied, copied)
 
 
-def _looked_at(mapping: Mapping) -> list[Path]:
-    tree = mapping.source
+def looked_at(tree: SchemaTree, spoken: Iterable[Path]) -> list[Path]:
+    """The nodes of a schema; of one whose tree is too large to be unfolded, those right below the nodes above leaves of
+    which a mapping speaks.
+    """
     nodes = every_node(tree)
     if nodes is None:
-        named = {source[:length] for source, _ in mapping.carried() for length in range(len(source))}
+        named = {leaf[:length] for leaf in spoken for length in range(len(leaf))}
         return [child for path in sorted(named) if path in tree for child in tree.children(path)]
     return nodes
 

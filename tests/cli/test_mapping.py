@@ -49,7 +49,49 @@ def test_the_hospital_s_mappings_have_no_faults(arrows: str) -> None:
     found = json.loads(ended.out)
     assert (found["file"], found["faults"]) == (str(HOSPITAL / arrows), [])
     assert found["rules"] == {"along": 4, "against": against}
-    assert [remark["direction"] for remark in found["remarks"]] == [line.split(":")[0] for line in remarks]
+    assert [remark["direction"] for remark in found["confirmed"] + found["remarks"]] == [
+        line.split(":")[0] for line in remarks
+    ]
+
+
+def test_leaves_and_images_as_json(tmp_path: Path) -> None:
+    found = json.loads(heptox_ended("map", "check", ARROWS, "--json").out)
+    along = found["coverage"]["along"]
+    assert (along["unreached"], along["unused"]) == (["[Illness]/InsName"], ["Patient/Treat/Doc"])
+    assert (len(along["reached"]), along["required"], along["invented"]) == (11, [], [])
+    assert (found["images"]["along"]["documents"], found["images"]["along"]["random"]) == (9, True)
+    given = tmp_path / "given.xml"
+    given.write_text(DOCUMENT)
+    images = json.loads(heptox_ended("map", "check", ARROWS, given, "--json").out)["images"]
+    assert {**images["along"], "faults": []} == {
+        "documents": 1,
+        "random": False,
+        "refused": [],
+        "valid": 0,
+        "faults": [],
+    }
+    assert (
+        '/MassGeneral/Progress: the attribute PatRef is "p1" (no element has that identifier)'
+        in images["along"]["faults"]
+    )
+    assert images["against"]["documents"] == 0
+
+
+def test_images_of_given_documents_are_checked_by_the_schema_as_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "s.dtd").write_text("<!ELEMENT s (d*)><!ELEMENT d (#PCDATA)>")
+    element = '<xs:element name="d" type="xs:date" minOccurs="0" maxOccurs="unbounded"/>'
+    schema = f'<xs:element name="t"><xs:complexType><xs:sequence>{element}</xs:sequence></xs:complexType></xs:element>'
+    (tmp_path / "t.xsd").write_text(f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">{schema}</xs:schema>')
+    (tmp_path / "d.xml").write_text("<s><d>2004-02-01</d><d>today</d></s>")
+    arrows = tmp_path / "st.arrows"
+    arrows.write_text('source "s.dtd"\ntarget "t.xsd"\nd -> d\n')
+    assert (
+        "along: 9 of 9 images of random documents are valid, values aside" in heptox_ended("map", "check", arrows).out
+    )
+    found = heptox_ended("map", "check", arrows, tmp_path / "d.xml").out
+    assert (
+        "along: 1 of 1 images are not valid: /t/d: 'today' is not a valid value of the atomic type 'xs:date'" in found
+    )
 
 
 def test_what_makes_nothing_is_counted_on_given_documents(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -22,7 +23,7 @@ _MIDDLE: Final = """(path) => {
 
 def row(page: Page, side: Side, path: str) -> Locator:
     """The row of a node; ``path`` as the tree has it, with boxes in brackets."""
-    return page.locator(f'[id="{side}:{path}"]')
+    return page.locator(f"[id={json.dumps(f'{side}:{path}', ensure_ascii=False)}]")
 
 
 def verdict(page: Page, text: str) -> None:
@@ -135,6 +136,10 @@ class Mouse(Hand):
             x, y = arrow.locator(".near").evaluate(_MIDDLE)
             self.page.mouse.click(x, y)
 
+    def drop(self, side: Side, value: str, node: str) -> None:
+        """Drop a value of a leaf on a node of the same tree."""
+        self._drag(row(self.page, side, value), row(self.page, side, node))
+
     def _drag(self, begin: Locator, end: Locator) -> None:
         for place, locator in enumerate((begin, end)):
             locator.scroll_into_view_if_needed()
@@ -159,21 +164,21 @@ class Keyboard(Hand):
         self.page.keyboard.type(text)
 
     def arrow(self, source: str, target: str) -> None:
-        self._walk_to("source", source)
+        self.walk_to("source", source)
         self.page.keyboard.press("Enter")
-        self._walk_to("target", target)
+        self.walk_to("target", target)
         self.page.keyboard.press("Enter")
 
     def box(self, side: Side, members: list[str], name: str) -> None:
         for member in members:
-            self._walk_to(side, member)
+            self.walk_to(side, member)
             self.page.keyboard.press("Space")
         self.page.keyboard.press("b")
         self.write(self.page.get_by_label("Its name"), name)
         self.page.keyboard.press("Enter")
 
     def erase(self, side: Side, path: str) -> None:
-        self._walk_to(side, path)
+        self.walk_to(side, path)
         self.page.keyboard.press("Delete")
 
     def undo(self) -> None:
@@ -202,7 +207,7 @@ class Keyboard(Hand):
             self.page.keyboard.press("Tab")
         raise AssertionError(f"the focus never comes to {what}")
 
-    def _walk_to(self, side: Side, path: str) -> None:
+    def walk_to(self, side: Side, path: str) -> None:
         tree = self.page.get_by_role("tree", name=f"The {side} schema")
         self._tab_to(tree)
         self.page.keyboard.press("Home")

@@ -294,7 +294,12 @@ def examined(text: str) -> dict[str, Any]:
     side = {
         "file": "a.dtd", "root": text, "prefixes": prefixes,
         "boxes": [{"name": text, "parent": [], "members": HOSTILE, "line": 1}],
-        "keys": [[text]], "references": [{"source": [name], "target": [text], "inferred": False} for name in HOSTILE],
+        "selections": [
+            {"path": [f"{text}[. = {one}]"], "name": text, "tests": [{"test": "=", "leaf": [], "values": [one]}]}
+            for one in HOSTILE
+        ],
+        "own": True, "keys": [[text]],
+        "references": [{"source": [name], "target": [text], "inferred": False} for name in HOSTILE],
     }  # fmt: skip
     values = [{"name": one, "value": one, "arrows": [1]} for one in HOSTILE]
     inner = [{"tag": one, "arrows": [1], "attributes": values, "content": values} for one in HOSTILE]
@@ -308,14 +313,20 @@ def examined(text: str) -> dict[str, Any]:
             *({"name": one, "text": True, "children": [], "attributes": [], **typed} for one in HOSTILE if one != text),
         ],
     }  # fmt: skip
-    arrows = [{"line": 1, "source": [one], "target": [one], "copies": False, "sound": False} for one in HOSTILE]
+    parts = [{"kind": "value", "begin": 0, "end": 9, "node": ""}]
+    parts += [{"kind": "conditions", "begin": 0, "end": 9, "node": one} for one in HOSTILE]
+    ends = {"line": 1, "kind": "value", "reading": "both", "sound": False, "parts": parts, "carried": 0}
+    arrows = [{**ends, "sources": [[one]], "target": [one]} for one in HOSTILE]
     mapping = {
         "source": side, "target": side, "statements": [{"line": 1, "kind": "arrow", "text": "a"}], "arrows": arrows,
         "faults": [{**fault(one), "position": {"line": 1, "column": 1, "file": None}} for one in HOSTILE],
         "rules": [{"text": one, "arrows": [1]} for one in HOSTILE],
         "against": [{"text": one, "arrows": [1]} for one in HOSTILE],
         "remarks": [{"direction": "along", "text": one, "hint": one, "code": None, "line": 1} for one in HOSTILE],
-        "example": {"text": text, "source": element, "target": element, "faults": [fault(one) for one in HOSTILE]},
+        "example": {
+            "text": text, "tried": 1, "held": 2, "source": element, "target": element,
+            "faults": [fault(one) for one in HOSTILE],
+        },
     }  # fmt: skip
     suggestions = [
         {"arrow": one, "source": [one], "target": [one], "copies": False, "confidence": 0.5,
@@ -325,8 +336,12 @@ def examined(text: str) -> dict[str, Any]:
     return {
         "**/mappings/examine": mapping,
         "**/mappings/suggest": {"suggestions": suggestions},
+        "**/mappings/functions": [{"name": one, "before": one, "after": one, "meaning": one} for one in HOSTILE],
+        "**/mappings/values": {
+            "values": [{"value": one, "count": 1} for one in HOSTILE], "different": 20, "documents": 1, "held": 2,
+        },
         "**/schemas": schema,
-    }
+    }  # fmt: skip
 
 
 def offers() -> list[dict[str, Any]]:
@@ -359,7 +374,8 @@ def test_whatever_is_drawn_is_text(page: Page, text: str) -> None:
     expect_shown(page.get_by_role("tree", name="The source schema"), HOSTILE[0])
     expect_shown(page.get_by_label("The text of the mapping"), *MARKUP)
     expect_harmless(page)
-    for name in ("Rules", "Example", "Suggestions"):
+    page.get_by_role("list", name="Faults of the mapping").get_by_role("button").first.click()
+    for name in ("Form", "Rules", "Example", "Suggestions"):
         page.get_by_role("tab", name=name).click()
         if name == "Suggestions":
             page.get_by_role("button", name="Suggest arrows").click()

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from heptox.errors import MappingError
-from heptox.mapping import HeadNode, Mapping, Rule, exchange, exchange_stored
+from heptox.mapping import ExchangeReceipt, HeadNode, Mapping, Rule, exchange, exchange_stored
 from heptox.mapping.model import Condition, OptionalPart
 from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
 from heptox.schema import TEXT, Box, Path, SchemaTree, parse_dtd, validity_faults
@@ -335,14 +335,14 @@ def item(each: str | None = None, key: Path | None = None, **leaves: Term) -> tu
 def shelf(document: str, *rules: Rule, conflicts: dict[Path, int] | None = None) -> str:
     """What rules make of the content of a library; the same word by word, and on a store."""
     found = Mapping(LIBRARY, SHELVES, rules, None)
-    text, counted = f"<lib>{document}</lib>", Counter[Path]()
-    made = exchange(found, parse_document(text), conflicts=counted)
+    text, counted = f"<lib>{document}</lib>", ExchangeReceipt()
+    made = exchange(found, parse_document(text), receipt=counted)
     expected = by_the_letter(found, text)
     assert as_set(made.root) == text_set(expected.text)
-    assert counted == expected.conflicts == Counter(conflicts or {})
+    assert counted.conflicts == expected.conflicts == Counter(conflicts or {})
     with Store.open(None, LIBRARY.graph, threads=1) as store:
         store.load("d", text.encode())
-        on_store: Counter[Path] = Counter()
+        on_store = ExchangeReceipt()
         assert "".join(exchange_stored(found, store, "d", pytest.fail, on_store)) == write_document(made.root)
         assert on_store == counted
     return write_element(made.root).removeprefix("<shelf>").removesuffix("</shelf>").replace("<shelf/>", "")

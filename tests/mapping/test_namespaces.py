@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from random import Random
 from typing import Final
@@ -11,9 +10,9 @@ import pytest
 
 from heptox.errors import Fault
 from heptox.grammar import NameTable, parse_query, print_query
-from heptox.mapping import ArrowsText, Mapping, exchange, exchange_stored, print_rules
+from heptox.mapping import ArrowsText, ExchangeReceipt, Mapping, exchange, exchange_stored, print_rules
 from heptox.mapping.loading import read_mapping_rules
-from heptox.schema import Path, conform, validity_faults
+from heptox.schema import conform, validity_faults
 from heptox.store import Store
 from heptox.translate import Direction, translate
 from heptox.xml import Prefixes, parse_document, write_document
@@ -133,21 +132,21 @@ def test_members_of_one_local_name_are_no_box() -> None:
 # -- exchange --------------------------------------------------------------------------------------------------------
 
 
-def in_memory(mapping: Mapping, text: str, conflicts: Counter[Path] | None = None) -> str:
+def in_memory(mapping: Mapping, text: str, receipt: ExchangeReceipt | None = None) -> str:
     read = conform(parse_document(text), mapping.source.graph)
-    return write_document(exchange(mapping, read, conflicts=conflicts).root)
+    return write_document(exchange(mapping, read, receipt=receipt).root)
 
 
-def on_store(mapping: Mapping, text: str, conflicts: Counter[Path], told: list[str]) -> str:
+def on_store(mapping: Mapping, text: str, receipt: ExchangeReceipt, told: list[str]) -> str:
     with Store.open(None, mapping.source.graph, threads=1) as store:
         store.load("d", text.encode())
-        return "".join(exchange_stored(mapping, store, "d", told.append, conflicts))
+        return "".join(exchange_stored(mapping, store, "d", told.append, receipt))
 
 
 def test_images_have_the_prefixes_of_their_schema() -> None:
     told: list[str] = []
     assert in_memory(invoices(), document()) == IMAGE
-    assert on_store(invoices(), document(), Counter(), told) == IMAGE
+    assert on_store(invoices(), document(), ExchangeReceipt(), told) == IMAGE
     assert told == []
     back = in_memory(invoices().mirrored(), IMAGE.replace("cbc:ID", "cbc:Credit"))
     assert text_set(back) == text_set(document().replace("<b:Kind>ID<", "<b:Kind>Credit<"))
@@ -169,7 +168,7 @@ def test_random_mappings_in_namespaces(seed: int) -> None:
             for plain in random_documents(random, given, 2, side=to):
                 text = named.document(plain, to)
                 assert not validity_faults(parse_document(text), mapping.source.graph)
-                found, expected, told = Counter[Path](), Counter[Path](), list[str]()
+                found, expected, told = ExchangeReceipt(), ExchangeReceipt(), list[str]()
                 assert on_store(mapping, text, found, told) == in_memory(mapping, text, expected)
                 assert found == expected
                 compiled += not told

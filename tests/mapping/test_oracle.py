@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from random import Random
 from typing import Final
 
 import pytest
 
 from heptox.errors import MappingError
-from heptox.mapping import Mapping, exchange, parse_mapping_arrows
-from heptox.schema import Path
+from heptox.mapping import ExchangeReceipt, Mapping, exchange, parse_mapping_arrows
 from heptox.xml import parse_document
 from tests.mapping.building import as_set, mapping, text_set
 from tests.mapping.random_rules import random_rules, random_text
@@ -85,12 +83,12 @@ def test_random_rules_of_random_documents(seed: int) -> None:
     rules = random_rules(random)
     for _ in range(5):
         text = random_text(random)
-        conflicts: Counter[Path] = Counter()
-        made = exchange(rules, parse_document(text), conflicts=conflicts).root
+        receipt = ExchangeReceipt()
+        made = exchange(rules, parse_document(text), receipt=receipt).root
         expected = by_the_letter(rules, text)
         assert as_set(made) == text_set(expected.text), text
         assert {node: len(list(steps(rules.target, made, (), node))) for node in expected.nodes} == expected.nodes, text
-        assert conflicts == expected.conflicts, text
+        assert receipt.conflicts == expected.conflicts, text
 
 
 COURSES: Final = """

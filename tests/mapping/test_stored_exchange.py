@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -13,8 +12,8 @@ import pytest
 import heptox.demo
 from heptox.demo.records import records
 from heptox.errors import StoreError
-from heptox.mapping import Mapping, exchange, exchange_stored, load_mapping, selects_or_computes
-from heptox.schema import Path as SchemaPath, conform, parse_dtd
+from heptox.mapping import ExchangeReceipt, Mapping, exchange, exchange_stored, load_mapping, selects_or_computes
+from heptox.schema import conform, parse_dtd
 from heptox.store import Store
 from heptox.xml import parse_document, write_document
 from tests.mapping.building import hospital
@@ -28,13 +27,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 ODD = ("a & b", "<", "]]>", '"q"', "it's", "x\ry", "\t", "\n", "\x7f\x85\u2028", "\U0001f600", "back\\slash", "{}")
 
 
-def in_memory(mapping: Mapping, text: str, conflicts: Counter[SchemaPath] | None = None) -> str:
+def in_memory(mapping: Mapping, text: str, receipt: ExchangeReceipt | None = None) -> str:
     document = conform(parse_document(text), mapping.source.graph)
-    return write_document(exchange(mapping, document, conflicts=conflicts).root)
+    return write_document(exchange(mapping, document, receipt=receipt).root)
 
 
 def on_store(
-    mapping: Mapping, *texts: str, told: list[str] | None = None, conflicts: Counter[SchemaPath] | None = None
+    mapping: Mapping, *texts: str, told: list[str] | None = None, receipt: ExchangeReceipt | None = None
 ) -> list[str]:
     """The images of documents that are held side by side."""
     reasons: list[str] = []
@@ -42,7 +41,7 @@ def on_store(
         for number, text in enumerate(texts):
             store.load(str(number), text.encode())
         found = [
-            "".join(exchange_stored(mapping, store, str(number), reasons.append, conflicts))
+            "".join(exchange_stored(mapping, store, str(number), reasons.append, receipt))
             for number in range(len(texts))
         ]
     if told is None:
@@ -66,9 +65,9 @@ def _looks_into_copies(mapping: Mapping) -> bool:
 
 
 def check(mapping: Mapping, *texts: str) -> None:
-    found: Counter[SchemaPath] = Counter()
-    expected: Counter[SchemaPath] = Counter()
-    assert on_store(mapping, *texts, conflicts=found) == [in_memory(mapping, text, expected) for text in texts]
+    found = ExchangeReceipt()
+    expected = ExchangeReceipt()
+    assert on_store(mapping, *texts, receipt=found) == [in_memory(mapping, text, expected) for text in texts]
     assert found == expected
 
 

@@ -490,3 +490,17 @@ def test_what_has_no_surrogate_is_lost_by_name(schema: str, arrows: str, query: 
     translation = translate(found, parse_query(query), Direction.SOURCE)
     assert translation.empty
     assert lost in {loss.path for loss in translation.losses}
+
+
+def test_an_identifier_of_a_derived_type_is_not_invented(tmp_path: Path) -> None:
+    (tmp_path / "s.dtd").write_text("<!ELEMENT s (b*)> <!ELEMENT b (#PCDATA)>")
+    (tmp_path / "t.xsd").write_text("""<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+<xs:complexType name="Base"><xs:sequence><xs:element name="v" type="xs:string"/></xs:sequence></xs:complexType>
+<xs:complexType name="More"><xs:complexContent><xs:extension base="Base">
+<xs:attribute name="id" type="xs:ID"/></xs:extension></xs:complexContent></xs:complexType>
+<xs:element name="t"><xs:complexType><xs:sequence>
+<xs:element name="b" type="Base" maxOccurs="unbounded"/><xs:element name="m" type="More" minOccurs="0" maxOccurs="9"/>
+</xs:sequence></xs:complexType></xs:element></xs:schema>""")
+    (tmp_path / "m.arrows").write_text('source "s.dtd"\ntarget "t.xsd"\nb -> b/v\nb -> m/v\n')
+    made = image(load_mapping(tmp_path / "m.arrows"), "<s><b>x</b></s>")
+    assert made.endswith('"><b><v>x</v></b><m id="x"><v>x</v></m></t>')

@@ -6,15 +6,13 @@ translated query answers on every document of that side what the query answers o
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from heptox.grammar import parse_query, print_query
-from heptox.mapping import Mapping, exchange
+from heptox.mapping import ExchangeReceipt, Mapping, exchange
 from heptox.pattern import NODE
-from heptox.schema import Path
 from heptox.translate import Direction, Translation, translate
 from heptox.xml import parse_document, write_document
 from tests.support.saxon import XQueryError, answer_set
@@ -52,9 +50,9 @@ def makes_up(mapping: Mapping) -> bool:
 
 def image_of(mapping: Mapping, document: str) -> str | None:
     """What exchange makes of a document, ``None`` where two values come for one leaf of a node (section 4)."""
-    conflicts: Counter[Path] = Counter()
-    image = exchange(mapping, parse_document(document), conflicts=conflicts)
-    return None if conflicts else write_document(image.root)
+    receipt = ExchangeReceipt()
+    image = exchange(mapping, parse_document(document), receipt=receipt)
+    return None if receipt.conflicts else write_document(image.root)
 
 
 def standard(query: str) -> str:

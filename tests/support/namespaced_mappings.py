@@ -39,7 +39,7 @@ from heptox.xml import (
     split_name,
 )
 from tests.support.checking import Outcome
-from tests.support.random_mappings import Problem
+from tests.support.random_mappings import TABLES, Problem
 from tests.support.scenarios.generation import Scenario
 from tests.support.scenarios.model import MEMBERS
 from tests.support.scenarios.paths import ScenarioPath
@@ -167,7 +167,7 @@ def namespaced(
     graphs = [naming.graph(tree.graph) for naming, tree in zip(sides, (mapping.source, mapping.target), strict=True)]
     arrows = written_arrows(random, given.arrows, *sides)
     text = f'source "source.dtd"\ntarget "target.dtd"\n{arrows}'
-    examined = examine_arrows(text, lambda file, _: graphs[file == "target.dtd"], "test.arrows")
+    examined = examine_arrows(text, lambda file, _: graphs[file == "target.dtd"], "test.arrows", TABLES.__getitem__)
     if examined.sound is None or examined.faults:
         raise MappingError(examined.faults)
     problem = replace(given, source=shown(graphs[0]), target=shown(graphs[1]), arrows=arrows, mapping=examined.sound)
@@ -233,7 +233,7 @@ def check_namespaced(named: Namespaced, outcome: Outcome) -> None:
     def read(file: str, _: str | None) -> SchemaGraph:
         return replace(files[file], prefixes=named.naming(Direction(file)).prefixes)
 
-    again = read_mapping_rules(printed, read)
+    again = read_mapping_rules(printed, read, tables=TABLES.__getitem__)
     if again != mapping:
         outcome.broken.append("\n".join(("printed rules", str(named.problem), printed)))
 

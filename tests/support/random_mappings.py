@@ -29,6 +29,8 @@ NUMBERS: Final = ("1", "2", "2.0", "10", " 1")
 TAGS: Final = ("x", "y", "1", "", "v", "a b")
 """Values of leaves that can become tags: members of boxes, declared names, values that are escaped."""
 
+TABLES: Final = {"codes.csv": "x,1\n1,y\n2,x\n", "kinds.csv": "x,a\ny,a\nv,\n"}
+"""Tables of codes that functions look values up in."""
 MOST_RULES: Final = 6
 """More alternatives than these, in either reading, make unions that say nothing new and take long."""
 
@@ -65,6 +67,8 @@ def problem(source: str, target: str, arrows: str) -> Problem:
         for side, dtd in (("source", source), ("target", target)):
             (FilePath(folder) / f"{side}.dtd").write_text(dtd, encoding="utf-8")
             declared += f'{side} "{side}.dtd" root {dtd.split(None, 2)[1]}\n'
+        for file, table in TABLES.items():
+            (FilePath(folder) / file).write_text(table, encoding="utf-8")
         mapping = parse_mapping_arrows(declared + arrows, folder, "test.arrows")
     return Problem(source, target, arrows, mapping)
 
@@ -465,6 +469,7 @@ def _value(random: Random, tree: SchemaTree, leaf: Path, written: str) -> str:
         f'concat({written}, "-", {other})', f'concat("x", {written})', f"upper-case({written})",
         f"substring({written}, 1, 1)", f'if ({written} = "x") then {other} else {written}',
         f'if ({other} = "1") then {written} else ()', f'string-join({written}, ",")',
+        f'lookup("codes.csv", {written})', f'lookup("kinds.csv", {written}, {other})',
     ))  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from heptox.mapping import ArrowsText, Correspondence, Mapping
 from heptox.schema import Path, parse_dtd
-from heptox.verification import Law, Remark, random_documents, remarks
+from heptox.verification import Law, Remark, checked, random_documents, remarks
 from heptox.verification.round_trips import entity_line, sound_with
 from heptox.xml import parse_document
 from tests.support.random_mappings import random_problem
@@ -113,7 +113,8 @@ def test_leaves_that_do_not_come_back_are_named_with_the_reason() -> None:
             "item/title -> shelf/book/name\nitem/subject -> shelf/book/topic oneway\nmaker/name -> shelf/book/maker"
         )
     )
-    assert "along: 3 leaves of the source do not come back, having no arrow: item/@by, item/year, maker/@id" in found
+    assert "along: 5 of 6 leaves of the source are used, not item/year" in found
+    assert "along: 2 leaves of the source do not come back, used in conditions only: item/@by, maker/@id" in found
     assert "along: 1 leaf of the source does not come back, read in one direction only: item/subject" in found
 
 
@@ -135,7 +136,11 @@ each emp -> deal oneway"""
 def test_an_arrow_between_like_names_is_proposed() -> None:
     target = LIB.replace("published", "year")
     arrows = written("item/title -> shelf/book/name", target=target)
-    (found,) = (one for one in remarks(sound(arrows), arrows) if one.direction is Law.ALONG and "come back" in one.text)
+    (found,) = (
+        one
+        for one in remarks(sound(arrows), arrows)
+        if one.direction is Law.ALONG and " are used, not item" in one.text
+    )
     assert found.hint == "perhaps: item/year -> shelf/book/year"
     assert "item/year" not in str([one.text for one in remarks(sound(arrows.with_line(found.hint[9:])))])
 
@@ -221,6 +226,56 @@ def test_random_documents_are_of_the_side_that_answers() -> None:
         documents = random_documents(mapping, law)
         assert {document.root.tag for document in documents} == {root}
     assert random_documents(sound(written("", "<!ELEMENT a (a)>", LIB)), Law.ALONG) == []
+
+
+# -- leaves and images ------------------------------------------------------------------------------------------------
+
+
+def test_leaves_are_counted_whatever_is_selected() -> None:
+    text = 'item[title = "x"]/year -> shelf/book[maker]/published\nitem[@by]/year -> shelf/book/published oneway'
+    found = checked(sound(written(text)), written(text)).coverage[Law.ALONG]
+    assert found.reached == (("shelf", "book", "published"),)
+    assert found.used == (("item", "@by"), ("item", "title"), ("item", "year"))
+    assert found.unused == (("item", "subject"), ("maker", "@id"), ("maker", "name"))
+    assert found.missing == (("shelf", "book", "name"),)
+    assert "along: required by the schema, and not reached: shelf/book/name" in told(written(text))
+
+
+def test_constants_and_defaults_are_there() -> None:
+    target = "<!ELEMENT lib (book+, at)> <!ELEMENT book (#PCDATA)> <!ATTLIST book k CDATA 'd' c CDATA #REQUIRED>"
+    arrows = written('item/title -> book\n"x" -> book/@c', target=target + "<!ELEMENT at (#PCDATA)>")
+    found = checked(sound(arrows), arrows).coverage[Law.ALONG]
+    assert (found.missing, found.unreached) == ((("at",),), (("book", "@k"), ("at",)))
+
+
+def test_all_leaves_and_valid_images_are_confirmed() -> None:
+    flat = "<!ELEMENT l (i*)> <!ELEMENT i (#PCDATA)>"
+    arrows = written("each i -> i\ni -> i", flat, flat)
+    found = checked(sound(arrows), arrows, {"source": [parse_document("<l><i>1</i></l>")]})
+    assert found.remarks == ()
+    assert [str(one) for one in found.confirmed][:3] == [
+        "along: 1 of 1 leaves of the target are reached",
+        "along: 1 of 1 leaves of the source are used",
+        "along: 1 of 1 images are valid",
+    ]
+
+
+def test_images_that_are_not_valid_are_said_with_the_path() -> None:
+    found = told(written(ALL.replace("oneway", "")), "<shop/>", "<shop><item><title>x</title></item></shop>")
+    assert not any("are not valid" in text for text in found)
+    found = told(
+        written("item/year -> shelf/book/published"), "<shop><item><title>x</title><year>1</year></item></shop>"
+    )
+    assert "along: 1 of 1 images are not valid: /lib/shelf/book: published cannot stand here (name would fit)" in found
+
+
+def test_documents_that_exchange_refuses_are_said() -> None:
+    target = """<!ELEMENT lib (a | b)*> <!ELEMENT a (n)> <!ELEMENT b (n)> <!ELEMENT n (#PCDATA)>
+<!ELEMENT _x006E_ EMPTY>"""  # each spelling of the value n is declared
+    arrows = written("target box B = (a | b)\nitem/title -> [B]\nitem/year -> [B]/n", target=target)
+    found = told(arrows, *(f"<shop><item><title>{tag}</title><year>1</year></item></shop>" for tag in "abn"))
+    (text,) = (text for text in found if "cannot be exchanged" in text)
+    assert text.startswith("along: 1 of 3 documents cannot be exchanged: HX2011 the schema declares every name that")
 
 
 def test_a_remark_is_one_line() -> None:

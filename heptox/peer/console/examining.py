@@ -4,11 +4,13 @@ sample document with what exchange makes of it, each value with the arrows that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping as Table
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
-from heptox.errors import Fault, HeptoxError, InputError
-from heptox.grammar import Arrow, BoxDeclaration, ComputedValue, Side, Statement
+from heptox.errors import HeptoxError
+from heptox.grammar import Arrow, BoxDeclaration, ComputedValue, Entity, SchemaPath, Side, Statement, line_parts
 from heptox.mapping import (
     ArrowsText,
     Correspondence,
@@ -19,54 +21,64 @@ from heptox.mapping import (
     Rule,
     Trace,
     ValueTrace,
+    constant_value,
     drawn_path,
     exchange,
+    is_selected,
     print_rule,
 )
-from heptox.pattern import TAG
+from heptox.pattern import TAG, leaf_paths, value_expression
 from heptox.peer.console.mapping_shapes import (
     MOST_TEXT,
     ArrowModel,
     BoxModel,
+    ConditionModel,
     ElementModel,
     ExampleModel,
     MappingModel,
     MappingRequest,
+    PartModel,
     ReferenceModel,
     RemarkModel,
     RuleModel,
+    SelectionModel,
     SideModel,
     StatementModel,
     Steps,
     ValueModel,
 )
+from heptox.peer.console.own_records import OwnRecords, sample_of
 from heptox.peer.console.samples import made_sample, read_sample
-from heptox.peer.console.schemas import drawn_prefixes, parsed_schema
-from heptox.schema import TEXT, Path, SchemaGraph, SchemaTree, is_identifier
+from heptox.peer.console.schemas import drawn_prefixes, reader, tables
+from heptox.schema import TEXT, Path, SchemaGraph, SchemaTree, is_identifier, plain, split_selection, written_step
 from heptox.verification import remarks
-from heptox.xml import Prefixes, XmlElement
+from heptox.xml import Document, Prefixes, XmlElement
 
 MOST_REFERENCES: Final = 500
 """References of one schema that are listed."""
 MOST_TRIES: Final = 12
 """Lines that are tried for remarks, so that who types does not wait for them."""
+NO_RECORDS: Final = OwnRecords()
+_SIDES: Final[tuple[Side, ...]] = ("source", "target")
 WHOLE: Final = ""
 """What stands for all of an element, or its tag, where otherwise a leaf of it is named."""
 
 
-def examine(wanted: MappingRequest) -> MappingModel:
-    """What a text says; nothing that is wrong with it is raised."""
+def examine(wanted: MappingRequest, own: OwnRecords = NO_RECORDS) -> MappingModel:
+    """What a text says, tried on the peer's ``own`` records where there are some; nothing that is wrong with it is
+    raised."""
     names = DrawnNames(reader(wanted.files))
-    arrows = ArrowsText(wanted.text, names.read)
+    arrows = ArrowsText(wanted.text, names.read, tables=tables(wanted.files))
     examined = arrows.examined()
     lines = _Lines(examined.correspondences)
     mapping = examined.sound
-    example = _example(mapping, wanted, lines, names) if mapping else None
+    tried = _Tried(mapping, wanted, own) if mapping else None
+    example, carried = (None, None) if tried is None else tried.example(lines, names)
     return MappingModel(
-        source=_side(examined, "source", names),
-        target=_side(examined, "target", names),
+        source=_side(examined, "source", names, own),
+        target=_side(examined, "target", names, own),
         statements=[_statement(statement) for statement in examined.statements],
-        arrows=list(_arrows(examined, names)),
+        arrows=list(_arrows(examined, names, wanted.text, carried)),
         faults=tuple(examined.faults),
         rules=_rules(mapping, lines) if mapping else [],
         against=_rules(mapping.mirrored(), lines.mirrored()) if mapping else [],
@@ -84,22 +96,12 @@ def _rules(mapping: Mapping, lines: _Lines) -> list[RuleModel]:
 def _remarks(mapping: Mapping, arrows: ArrowsText, wanted: MappingRequest, example: ExampleModel) -> list[RemarkModel]:
     """What is to be said of a mapping without faults, counted on the sample if that is valid."""
     documents = [] if example.faults else [read_sample(example.text, mapping.source.graph)[0]]
-    found = remarks(mapping, arrows, documents, are_random=wanted.sample is None, tries=MOST_TRIES)
+    is_made = wanted.sample is None and not example.held
+    found = remarks(mapping, arrows, documents, are_random=is_made, tries=MOST_TRIES)
     return [
         RemarkModel(direction=one.direction.value, text=one.text, hint=one.hint, code=one.code, line=one.line)
         for one in found
     ]
-
-
-def reader(files: Table[str, str]) -> ReadSchema:
-    """Reads schemas from texts by the names that a mapping has for them; raises :class:`InputError` (HX1001)."""
-
-    def read(file: str, root: str | None) -> SchemaGraph:
-        if file not in files:
-            raise InputError(Fault("HX1001", "the file is not here", hint=f"here are: {', '.join(files)}", file=file))
-        return parsed_schema(files[file], root, file)
-
-    return read
 
 
 class DrawnNames:
@@ -123,7 +125,7 @@ class DrawnNames:
 
     def steps(self, side: DeclaredSide, path: Path) -> Steps:
         """A path as the console has it."""
-        return [self.of(side.tree).step(step) for step in path]
+        return [written_step(step, self.of(side.tree).step) for step in path]
 
 
 def _place(graph: SchemaGraph) -> str:
@@ -135,9 +137,12 @@ def _line(node: Statement) -> int:
     return node.position.line
 
 
-def _side(examined: Examination, name: Side, names: DrawnNames) -> SideModel | None:
-    declared = examined.declared
-    side = declared.source if name == "source" else declared.target
+def _declared(examined: Examination, name: Side) -> DeclaredSide | None:
+    return examined.declared.source if name == "source" else examined.declared.target
+
+
+def _side(examined: Examination, name: Side, names: DrawnNames, own: OwnRecords) -> SideModel | None:
+    side = _declared(examined, name)
     if side is None:
         return None
     lines = {s.name: _line(s) for s in examined.statements if isinstance(s, BoxDeclaration) and s.side == name}
@@ -155,6 +160,8 @@ def _side(examined: Examination, name: Side, names: DrawnNames) -> SideModel | N
         root=side.tree.root,
         prefixes=side.tree.graph.prefixes.namespaces,
         boxes=boxes,
+        selections=list(_selections(examined, side, names)),
+        own=own.holds(side.tree.graph),
         keys=[names.steps(side, key) for key in sorted(side.keys) if not is_identifier(side.tree, key)],
         references=[
             ReferenceModel(
@@ -170,28 +177,79 @@ def _statement(statement: Statement) -> StatementModel:
     return StatementModel.model_validate({"line": _line(statement), "kind": kind, "text": str(statement)})
 
 
-def _arrows(examined: Examination, names: DrawnNames) -> Iterator[ArrowModel]:
-    sound = {_line(found.arrow) for found in examined.correspondences if found.arrow}
-    faulty = {fault.position.line for fault in examined.faults if fault.position and fault.position.file is None}
-    for arrow in examined.statements:
-        if isinstance(arrow, Arrow):
-            line = _line(arrow)
-            yield ArrowModel(
-                line=line,
-                source=_end(examined.declared.source, arrow, "source", names),
-                target=_end(examined.declared.target, arrow, "target", names),
-                copies=arrow.copies,
-                sound=line in sound and line not in faulty,
+def _selections(examined: Examination, side: DeclaredSide, names: DrawnNames) -> Iterator[SelectionModel]:
+    """The nodes that lines select, in the order of the text."""
+    ends = (end for one in examined.statements if isinstance(one, Arrow | Entity) for end in _ends(one, side.name))
+    paths = [path for end in ends if (path := drawn_path(side, end))]
+    for node in dict.fromkeys(path[:length] for path in paths for length in range(1, len(path) + 1)):
+        name, tests = split_selection(node[-1])
+        if tests:
+            yield SelectionModel(
+                path=names.steps(side, node),
+                name=names.of(side.tree).step(name),
+                tests=[
+                    ConditionModel(test=one.test, leaf=names.steps(side, one.path), values=list(one.values))
+                    for one in tests
+                ],
             )
 
 
-def _end(side: DeclaredSide | None, arrow: Arrow, name: Side, names: DrawnNames) -> Steps | None:
-    if side is None:
-        return None
-    end = arrow.source if name == "source" else arrow.target
-    leaf = next(iter(end.leaves), None) if isinstance(end, ComputedValue) else end
-    path = None if leaf is None else drawn_path(side, leaf)
-    return None if path is None else names.steps(side, path)
+def _ends(line: Arrow | Entity, side: Side) -> tuple[SchemaPath, ...]:
+    """The paths of a line on one side."""
+    end = line.source if side == "source" else line.target
+    return end.leaves if isinstance(end, ComputedValue) else (end,)
+
+
+def _arrows(examined: Examination, names: DrawnNames, text: str, carried: Counter[int] | None) -> Iterator[ArrowModel]:
+    sound = {_line(found.arrow) for found in examined.correspondences if found.arrow}
+    faulty = {fault.position.line for fault in examined.faults if fault.position and fault.position.file is None}
+    lines = text.split("\n")
+    for arrow in examined.statements:
+        if isinstance(arrow, Arrow | Entity):
+            line, target = _line(arrow), _drawn(examined, arrow, "target", names)
+            makes_values = isinstance(arrow, Arrow) and constant_value(arrow) is None
+            is_sound = line not in faulty and bool(target) and (line in sound or not makes_values)
+            is_tried = carried is not None and is_sound and makes_values and arrow.reading != "against"
+            yield ArrowModel(
+                line=line,
+                kind="each" if isinstance(arrow, Entity) else "copy" if arrow.copies else "value",
+                sources=_drawn(examined, arrow, "source", names),
+                target=target[0] if target else None,
+                reading=arrow.reading,
+                sound=is_sound,
+                parts=list(_line_parts(lines[line - 1], arrow, examined)),
+                carried=carried[line] if carried is not None and is_tried else None,
+            )
+
+
+def _drawn(examined: Examination, arrow: Arrow | Entity, name: Side, names: DrawnNames) -> list[Steps]:
+    """Where a line is drawn on a side."""
+    side = _declared(examined, name)
+    paths = [] if side is None else [drawn_path(side, end) for end in _ends(arrow, name)]
+    return [names.steps(side, path) for path in dict.fromkeys(paths) if side and path is not None]
+
+
+def _line_parts(line: str, arrow: Arrow | Entity, examined: Examination) -> Iterator[PartModel]:
+    """The parts of a line; conditions where there are some, or a node repeats, of which some can be selected."""
+    ends = {
+        end.position.column - 1: (_declared(examined, side), end.steps)
+        for side in _SIDES
+        for end in _ends(arrow, side)
+        if end.position
+    }
+
+    def place(characters: int) -> int:
+        return len(line[:characters].encode("utf-16-le", "surrogatepass")) // 2
+
+    for part in line_parts(line):
+        node = ""
+        if part.kind == "conditions":
+            side, steps = ends.get(part.path, (None, ()))
+            step = plain(steps[: part.depth])
+            if part.begin == part.end and not (side and step in side.tree and side.tree.edge(step).repeats):
+                continue
+            node = line[part.path : part.begin]
+        yield PartModel(kind=part.kind, begin=place(part.begin), end=place(part.end), node=node)
 
 
 # -- which arrow ------------------------------------------------------------------------------------------------------
@@ -203,14 +261,19 @@ class _Lines:
     def __init__(self, correspondences: Iterable[Correspondence]) -> None:
         self._found: dict[tuple[Path, Path], list[Correspondence]] = {}
         for one in correspondences:
-            self._found.setdefault((one.source.absolute, one.target.absolute), []).append(one)
+            self._found.setdefault((plain(one.source.absolute), plain(one.target.absolute)), []).append(one)
 
     def mirrored(self) -> _Lines:
         """The lines as they are read from target to source."""
         return _Lines(back for several in self._found.values() for one in several for back in one.mirrored())
 
     def between(self, source: Path, target: Path) -> list[Correspondence]:
-        return self._found.get((source, target), [])
+        """The arrows between two leaves as rules have them, whose nodes may be selected by more than the arrows say."""
+        return [
+            one
+            for one in self._found.get((plain(source), plain(target)), [])
+            if _selects(one.source.absolute, source) and _selects(one.target.absolute, target)
+        ]
 
     def of_rule(self, rule: Rule) -> list[int]:
         """The arrows whose values a rule carries."""
@@ -227,9 +290,24 @@ class _Lines:
         """The arrows that carry a value: of those between two leaves, the ones for the members that it is in."""
         return sorted(
             _line(one.arrow)
-            for one in self.between(carried.source, carried.target)
+            for one in self.between(*carried.ends)
             if one.arrow and _is_in(carried.start, one.out_of) and _is_in(carried.end, one.into)
         )
+
+
+def _selects(written: Path, found: Path) -> bool:
+    """Whether a node as rules select it is one of those that an arrow selects; of equal plain paths."""
+    if written == found:
+        return True
+    return all(
+        any(test[:2] == other[:2] and set(other[2]) <= set(test[2]) for other in _tests(met))
+        for step, met in zip(written, found, strict=True)
+        for test in _tests(step)
+    )
+
+
+def _tests(step: str) -> list[tuple[str, Path, tuple[str, ...]]]:
+    return [(one.test, one.path, one.values) for one in split_selection(step)[1]]
 
 
 def _is_in(element: XmlElement, members: frozenset[tuple[Path, str]]) -> bool:
@@ -242,28 +320,80 @@ def _is_in(element: XmlElement, members: frozenset[tuple[Path, str]]) -> bool:
 # -- the sample and its image -----------------------------------------------------------------------------------------
 
 
-def _example(mapping: Mapping, wanted: MappingRequest, lines: _Lines, names: DrawnNames) -> ExampleModel:
-    text = wanted.sample
-    try:
-        text = made_sample(mapping, wanted.seed) if text is None else text
-        document, faults = read_sample(text, mapping.source.graph)
-    except HeptoxError as error:
-        # what is too large is not sent back
-        return ExampleModel(text=(text or "")[:MOST_TEXT], source=None, target=None, faults=error.faults)
-    trace = Trace()
-    before, after = names.of(mapping.source), names.of(mapping.target)
-    try:
-        image = exchange(mapping, document, trace)
-    except HeptoxError as error:
-        source = _element(document.root, _Marks(), before)
-        return ExampleModel(text=text, source=source, target=None, faults=(*faults, *error.faults))
-    starts, ends = _Marks(), _Marks()
-    for carried in trace.values():
-        for line in lines.of_value(carried):
-            starts.add(carried.start, WHOLE if carried.copied else _leaf_of(carried.source), line)
-            ends.add(carried.end, WHOLE if carried.copied else _leaf_of(carried.target), line)
-    source, target = _element(document.root, starts, before), _element(image.root, ends, after)
-    return ExampleModel(text=text, source=source, target=target, faults=tuple(faults))
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What a mapping is tried on: a sample, and the peer's own records where it is of these."""
+
+    mapping: Mapping
+    wanted: MappingRequest
+    own: OwnRecords
+
+    def example(self, lines: _Lines, names: DrawnNames) -> tuple[ExampleModel, Counter[int] | None]:
+        """The sample with its image, and how many values each line has carried, if anything was exchanged."""
+        graph, text = self.mapping.source.graph, self.wanted.sample
+        records = list(self.own.documents(graph)) if text is None else []
+        counts = [found for one in records if (found := self._counted(one, lines)) is not None]
+        told = {"tried": len(counts), "held": len(self.own.files) if records else 0}
+        try:
+            if text is None:
+                seed = self.wanted.seed
+                text = sample_of(records, self.mapping, seed) if records else made_sample(self.mapping, seed)
+            document, faults = read_sample(text, graph)
+        except HeptoxError as error:
+            # what is too large is not sent back
+            text = (text or "")[:MOST_TEXT]
+            return ExampleModel(text=text, source=None, target=None, faults=error.faults, **told), None
+        trace = Trace()
+        before, after = names.of(self.mapping.source), names.of(self.mapping.target)
+        try:
+            image = exchange(self.mapping, document, trace)
+        except HeptoxError as error:
+            source = _element(document.root, _Marks(), before)
+            faults = (*faults, *error.faults)
+            return ExampleModel(text=text, source=source, target=None, faults=faults, **told), None
+        starts, ends = _Marks(), _Marks()
+        carried: Counter[int] = Counter()
+        for value in trace.values():
+            for line in lines.of_value(value):
+                carried[line] += 1
+                ends.add(value.end, WHOLE if value.copied else _leaf_of(value.target), line)
+                for element, leaf in _places(value):
+                    starts.add(element, leaf, line)
+        source, target = _element(document.root, starts, before), _element(image.root, ends, after)
+        example = ExampleModel(text=text, source=source, target=target, faults=tuple(faults), **told)
+        return example, (sum(counts, Counter()) if counts else None) if records else carried
+
+    def _counted(self, document: Document, lines: _Lines) -> Counter[int] | None:
+        """How many values of a document each line carries; ``None`` for one that cannot be exchanged."""
+        trace = Trace()
+        try:
+            exchange(self.mapping, document, trace)
+        except HeptoxError:
+            return None
+        return Counter(line for value in trace.values() for line in lines.of_value(value))
+
+
+def _places(carried: ValueTrace) -> Iterator[tuple[XmlElement, str]]:
+    """Where what was carried stood: of a computed value, all that it was computed of."""
+    expression = value_expression(carried.source)
+    if carried.copied:
+        yield carried.start, WHOLE
+    elif expression is None:
+        yield carried.start, _leaf_of(carried.source)
+    else:
+        for path in leaf_paths(expression):
+            yield from _leaves_at(carried.start, path)
+
+
+def _leaves_at(element: XmlElement, path: Path) -> Iterator[tuple[XmlElement, str]]:
+    """The leaves at a path below an element, each by the element that it is in or at."""
+    if not path or path[0] == TEXT or path[0].startswith("@"):
+        yield element, _leaf_of(path)
+        return
+    name, tests = split_selection(path[0])
+    for child in element.iterchildren(name):
+        if is_selected(child, tests):
+            yield from _leaves_at(child, path[1:])
 
 
 def _leaf_of(path: Path) -> str:

@@ -7,7 +7,9 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, StrictBool
 
 from heptox.errors import Fault
+from heptox.grammar import PartKind, Reading, Side
 from heptox.peer.models.control import Exact
+from heptox.schema import Test
 
 MOST_TEXT: Final = 4 * 1024 * 1024
 """Characters of a mapping, or of a schema, at most."""
@@ -19,8 +21,9 @@ Steps = list[str]
 
 
 class MappingRequest(Exact):
-    """The text of an ``.arrows`` file, and the schema files that it names; ``sample`` is a document of the source
-    schema, without which one is made: the same one for the same ``seed``. ``remarks`` on a large schema take long."""
+    """The text of an ``.arrows`` file, and the files that it names: schemas and tables of codes; ``sample`` is a
+    document of the source schema, without which the peer's own records are taken, or else one is made: the same one for
+    the same ``seed``. ``remarks`` on a large schema take long."""
 
     text: Text
     files: dict[str, Text]
@@ -46,26 +49,62 @@ class ReferenceModel(Exact):
     inferred: bool
 
 
+class ConditionModel(Exact):
+    """A condition of a selection on a leaf of its node: ``values`` are those that it is compared with, if it is."""
+
+    test: Test
+    leaf: Steps
+    values: list[str]
+
+
+class SelectionModel(Exact):
+    """A node that conditions select, beside the one that the last step of its ``path`` names without them."""
+
+    path: Steps
+    name: str
+    tests: list[ConditionModel]
+
+
 class SideModel(Exact):
-    """One side of a mapping: its schema, the boxes drawn on it, the keys that are declared, and references. Steps of
-    paths are written with the prefixes of the schema as it is drawn, ``prefixes`` are those of the mapping's text."""
+    """One side of a mapping: its schema, the boxes drawn on it, the nodes that its lines select, the keys that are
+    declared, and references; ``own`` if the peer holds documents of the schema. Steps of paths are written with the
+    prefixes of the schema as it is drawn, ``prefixes`` are those of the mapping's text."""
 
     file: str | None
     root: str
     prefixes: dict[str, str]
     boxes: list[BoxModel]
+    selections: list[SelectionModel]
     keys: list[Steps]
     references: list[ReferenceModel]
+    own: bool
+
+
+class PartModel(Exact):
+    """A part of an arrow's line, from one place in it up to another; places count 16-bit units, as browsers do.
+
+    ``node`` is the step whose ``conditions`` they are. A part is empty where something could stand there.
+    """
+
+    kind: PartKind
+    begin: int
+    end: int
+    node: str = ""
 
 
 class ArrowModel(Exact):
-    """An arrow by its line: where it begins and ends, ``null`` where that is nowhere; ``sound`` if nothing is wrong."""
+    """An arrow, or an ``each`` line, by its line: where it begins, nowhere if it leads out of a string, and where it
+    ends, ``null`` where that is nowhere; ``sound`` if nothing is wrong. ``carried`` says how many values it has carried
+    from the documents on which it was tried, if it was."""
 
     line: int
-    source: Steps | None
+    kind: Literal["value", "copy", "each"]
+    sources: list[Steps]
     target: Steps | None
-    copies: bool
+    reading: Reading
     sound: bool
+    parts: list[PartModel]
+    carried: int | None
 
 
 class StatementModel(Exact):
@@ -112,9 +151,12 @@ class ElementModel(Exact):
 
 
 class ExampleModel(Exact):
-    """A document as text and tree, and what exchange makes of it; ``faults`` say what is wrong with the document."""
+    """A document as text and tree, and what exchange makes of it; ``faults`` say what is wrong with the document. It is
+    a part of one of the documents that are ``held``, if there are, of which so many were ``tried``."""
 
     text: str
+    tried: int
+    held: int
     source: ElementModel | None
     target: ElementModel | None
     faults: tuple[Fault, ...]
@@ -133,6 +175,41 @@ class MappingModel(Exact):
     against: list[RuleModel]
     remarks: list[RemarkModel]
     example: ExampleModel | None
+
+
+class ValuesRequest(Exact):
+    """Which leaf's values are wanted: its ``path`` as the lines of the text write it."""
+
+    text: Text
+    files: dict[str, Text]
+    side: Side
+    path: Annotated[str, Field(max_length=10_000)]
+
+
+class FunctionModel(Exact):
+    """A function that can be applied to a value: what is written before and behind that, and what it gives."""
+
+    name: str
+    before: str
+    after: str
+    meaning: str
+
+
+class CountModel(Exact):
+    """A value, and how often it stands there."""
+
+    value: str
+    count: int
+
+
+class ValuesModel(Exact):
+    """The most frequent values of a leaf, of so many ``different`` ones, in so many of the ``documents`` that are
+    ``held``."""
+
+    values: list[CountModel]
+    different: int
+    documents: int
+    held: int
 
 
 class SuggestionRequest(Exact):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import cycle, islice
 from random import Random
 from typing import Final
 
 from heptox.errors import Fault, HeptoxError, InputError, SchemaError
-from heptox.mapping import Mapping
+from heptox.mapping import Mapping, tested_values, values_at
 from heptox.pattern import TAG
-from heptox.schema import AttributeType, Path, SchemaGraph, ValueType, conform, random_document
+from heptox.schema import AttributeType, Path, SchemaGraph, ValueType, conform, plain, random_document
 from heptox.xml import Document, XmlElement, count_elements, parse_document, split_name, write_document
 
 SAMPLE_NAME: Final = "sample.xml"
@@ -20,6 +20,8 @@ MOST_ELEMENTS: Final = 2000
 """Characters and elements of a sample at most."""
 _TRIALS: Final = 12
 _ELEMENTS: Final = 30
+_MOST_ASKED: Final = 60
+"""Values that are asked for, up to which a sample becomes larger."""
 _VALUES: Final = 3
 """Different values of a leaf in a sample; always as many, so that a sample stays as it is while arrows come and go."""
 
@@ -43,20 +45,27 @@ def read_sample(text: str, schema: SchemaGraph) -> tuple[Document, tuple[Fault, 
 
 
 def made_sample(mapping: Mapping, seed: int) -> str:
-    """A document of the source schema: of some small ones the one with most different nodes.
+    """A document of the source schema: of some the one in which most is met that the mapping asks for, and of these the
+    one with most different nodes.
 
     Raises :class:`SchemaError` (HX2012) where no document of the schema is finite.
     """
-    graph, values = mapping.source.graph, _values(mapping)
+    graph, asked = mapping.source.graph, {test for rule in mapping.rules for test in tested_values(rule)}
+    values = _values(mapping, asked)
+    more = min(len(asked), _MOST_ASKED)
+    elements, repeats = _ELEMENTS + 4 * more, 2 + more // 4
     try:
         made = [
-            parse_document(random_document(graph, Random(trial), repeats=2, elements=_ELEMENTS, values=values))
+            parse_document(random_document(graph, Random(trial), repeats=repeats, elements=elements, values=values))
             for trial in range(seed * _TRIALS, (seed + 1) * _TRIALS)
         ]
     except ValueError as error:
         raise SchemaError(Fault("HX2012", str(error), hint="give a sample document")) from None
-    best = max(made, key=lambda document: len(set(_paths(document.root, ()))))
-    return write_document(best.root, indent=True)
+    nodes = {one.node for rule in mapping.rules for one in rule.variables if plain(one.node) != one.node}
+    met = [sum(next(values_at(one.root, node), None) is not None for node in nodes) for one in made]
+    places = [len(set(_paths(one.root, ()))) for one in made]
+    best = max(range(len(made)), key=lambda number: (met[number], places[number]))
+    return write_document(made[best].root, indent=True)
 
 
 def _paths(element: XmlElement, above: Path) -> Iterator[Path]:
@@ -68,8 +77,9 @@ def _paths(element: XmlElement, above: Path) -> Iterator[Path]:
         yield from _paths(child, here)
 
 
-def _values(mapping: Mapping) -> dict[Path | str, list[str]]:
-    """Values that show of which leaf they are; tags that members of boxes may be, and references that refer."""
+def _values(mapping: Mapping, asked: Collection[tuple[Path, str]]) -> dict[Path | str, list[str]]:
+    """Values that show of which leaf they are, and those that are asked for; tags that members of boxes may be, and
+    references that refer."""
     found: dict[Path | str, list[str]] = {}
     others: set[str] = set()  # leaves of other types than strings, which have values of their type
     for element in mapping.source.graph.elements.values():
@@ -84,6 +94,10 @@ def _values(mapping: Mapping) -> dict[Path | str, list[str]]:
         found[reference.source] = found[reference.target] = found.get(reference.target[-1], [])
     for leaf, members in _tag_leaves(mapping):
         found[leaf] = list(islice(cycle(members), _VALUES))
+    tested: dict[Path | str, list[str]] = {}
+    for path, value in sorted(asked):
+        tested.setdefault(path, found.get(path[-1], [])[:1] if path else []).append(value)
+    found |= tested
     return {leaf: values for leaf, values in found.items() if values and leaf not in others}
 
 

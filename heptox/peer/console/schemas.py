@@ -5,13 +5,15 @@ Names are written with prefixes, of which each namespace of the schema has one: 
 
 from __future__ import annotations
 
+from collections.abc import Mapping as Table
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from heptox.errors import Fault, SchemaError
+from heptox.errors import Fault, InputError, SchemaError
+from heptox.mapping import ReadSchema, ReadTable
 from heptox.peer.console.drawings import as_utf8, check_texts
 from heptox.peer.console.shapes import AttributeModel, ChildModel, ElementTypeModel, SchemaModel
 from heptox.schema import (
@@ -83,6 +85,26 @@ def schema_told(graph: SchemaGraph) -> SchemaModel:
         prefixes=names.namespaces,
         elements=[_element(element, names, types) for element in graph.elements.values()],
     )
+
+
+def reader(files: Table[str, str]) -> ReadSchema:
+    """Reads schemas from texts by the names that a mapping has for them; raises :class:`InputError` (HX1001)."""
+
+    def read(file: str, root: str | None) -> SchemaGraph:
+        return parsed_schema(_text(files, file), root, file)
+
+    return read
+
+
+def tables(files: Table[str, str]) -> ReadTable:
+    """Reads tables of codes from texts; raises :class:`InputError` (HX1001)."""
+    return lambda file: _text(files, file)
+
+
+def _text(files: Table[str, str], file: str) -> str:
+    if file not in files:
+        raise InputError(Fault("HX1001", "the file is not here", hint=f"here are: {', '.join(files)}", file=file))
+    return files[file]
 
 
 def drawn_prefixes(graph: SchemaGraph) -> Prefixes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path as FilePath
@@ -11,8 +11,7 @@ from typing import Final
 from heptox import mapping as mappings
 from heptox.errors import HeptoxError
 from heptox.mapping import DeclaredSide, examine_arrows
-from heptox.peer.acquaintance.acquainting import schema_key
-from heptox.peer.console.examining import DrawnNames, reader
+from heptox.peer.console.examining import DrawnNames
 from heptox.peer.console.mapping_shapes import (
     MOST_TEXT,
     ReasonModel,
@@ -20,31 +19,30 @@ from heptox.peer.console.mapping_shapes import (
     SuggestionRequest,
     SuggestionsModel,
 )
-from heptox.schema import SchemaGraph
+from heptox.peer.console.own_records import OwnRecords
+from heptox.peer.console.schemas import reader, tables
 from heptox.xml import Document, parse_document, read_document
 
 MOST_OWN: Final = 8
 """Own documents that are compared at most; their values are a sample."""
 
 
-def suggestions(wanted: SuggestionRequest, own: SchemaGraph, files: Sequence[FilePath]) -> SuggestionsModel:
+def suggestions(wanted: SuggestionRequest, own: OwnRecords) -> SuggestionsModel:
     """What could be drawn besides what is drawn; nothing where a side has no schema.
 
-    ``files`` are the peer's documents under the schema ``own``: they are samples of the side that has it. A sample that
-    cannot be read says nothing.
+    The peer's ``own`` documents are samples of the side that has their schema. What cannot be read says nothing.
     """
     names = DrawnNames(reader(wanted.files))
-    examined = examine_arrows(wanted.text, names.read)
+    examined = examine_arrows(wanted.text, names.read, tables=tables(wanted.files))
     source, target = examined.declared.source, examined.declared.target
     if source is None or target is None:
         return SuggestionsModel(suggestions=[])
-    key = schema_key(own)
     found = mappings.suggest(  # what it needs is loaded when somebody first asks
         source.tree,
         target.tree,
         drawn=[(one.source.absolute, one.target.absolute) for one in examined.correspondences],
-        source_documents=list(_documents(wanted.source_samples, source, key, files)),
-        target_documents=list(_documents(wanted.target_samples, target, key, files)),
+        source_documents=list(_documents(wanted.source_samples, source, own)),
+        target_documents=list(_documents(wanted.target_samples, target, own)),
     )
     return SuggestionsModel(
         suggestions=[
@@ -61,10 +59,10 @@ def suggestions(wanted: SuggestionRequest, own: SchemaGraph, files: Sequence[Fil
     )
 
 
-def _documents(samples: Iterable[str], side: DeclaredSide, own: str, files: Sequence[FilePath]) -> Iterator[Document]:
+def _documents(samples: Iterable[str], side: DeclaredSide, own: OwnRecords) -> Iterator[Document]:
     readings = [partial(parse_document, sample) for sample in samples]
-    if schema_key(side.tree.graph) == own:
-        readings += [partial(_small_document, file) for file in files[:MOST_OWN]]
+    if own.holds(side.tree.graph):
+        readings += [partial(_small_document, file) for file in own.files[:MOST_OWN]]
     for read in readings:
         with suppress(HeptoxError):
             yield read()

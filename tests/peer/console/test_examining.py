@@ -9,16 +9,24 @@ import httpx
 import pytest
 
 from heptox.demo import HOSPITAL
-from heptox.peer.console.examining import examine
-from heptox.peer.console.mapping_shapes import ElementModel, MappingModel, MappingRequest, ValueModel
+from heptox.errors import MappingError, Position
+from heptox.peer import PeerFolder
+from heptox.peer.acquaintance.acquainting import schema_key
+from heptox.peer.console.examining import NO_RECORDS, examine
+from heptox.peer.console.mapping_shapes import ElementModel, MappingModel, MappingRequest, ValueModel, ValuesRequest
+from heptox.peer.console.own_records import OwnRecords, leaf_values
 from heptox.peer.console.samples import MOST_CHARACTERS, MOST_ELEMENTS
+from heptox.schema import parse_schema, read_schema
+from tests.peer.daemons import Daemon
 
 DTDS: Final = {name: (HOSPITAL / name).read_text(encoding="utf-8") for name in ("mongenhosp.dtd", "massgeneral.dtd")}
 ARROWS: Final = (HOSPITAL / "montreal-boston.arrows").read_text(encoding="utf-8")
 
 
-def told(text: str = ARROWS, sample: str | None = None, seed: int = 0) -> MappingModel:
-    return examine(MappingRequest(text=text, files=DTDS, sample=sample, seed=seed))
+def told(
+    text: str = ARROWS, sample: str | None = None, seed: int = 0, own: OwnRecords = NO_RECORDS, **more: str
+) -> MappingModel:
+    return examine(MappingRequest(text=text, files=DTDS | more, sample=sample, seed=seed), own)
 
 
 def values(element: ElementModel) -> Iterator[tuple[str, str, list[int]]]:
@@ -68,7 +76,7 @@ def test_a_mapping_without_faults_is_told_whole() -> None:
 
 def test_arrows_are_drawn_where_they_are_written() -> None:
     text = ARROWS + "Patient/Treat/Doc -> Admission/Coronary/InsName\n"
-    arrows = {tuple(one.source or ()): one.target for one in told(text).arrows}
+    arrows = {tuple(one.sources[0]): one.target for one in told(text).arrows}
     assert arrows["Admission", "Problem"] == ["Admission", "[Illness]"]
     assert arrows["Patient", "@ID"] == ["Admission", "[Illness]", "@ID"]
     assert arrows["Patient", "Treat", "Doc"] == ["Admission", "Coronary", "InsName"]
@@ -80,7 +88,7 @@ def test_faults_are_told_beside_what_is_sound() -> None:
     assert {fault.code for fault in found.faults} == {"HX4001", "HX3001"}
     wrong = line_of("Patient/Nam", text)
     assert [arrow.line for arrow in found.arrows if not arrow.sound] == [wrong]
-    assert next(arrow for arrow in found.arrows if arrow.line == wrong).source is None
+    assert next(arrow for arrow in found.arrows if arrow.line == wrong).sources == []
     assert len(found.rules) == 4
     assert found.example is not None and found.example.target is not None
 
@@ -179,10 +187,16 @@ def test_markup_in_values_is_told_as_text() -> None:
     assert "<script>alert(1)</script>" in {value for _, value, _ in values(found.source)}
 
 
-def test_the_operation_answers_what_the_function_does(http: httpx.Client) -> None:
+def test_the_operation_tries_what_is_drawn_on_the_peers_own_records(http: httpx.Client, peer: Daemon) -> None:
     answer = http.post("/mappings/examine", json={"text": ARROWS, "files": DTDS})
     assert answer.status_code == 200
-    assert MappingModel.model_validate(answer.json()) == told()
+    found = MappingModel.model_validate(answer.json())
+    own = OwnRecords(
+        schema_key(read_schema(HOSPITAL / "mongenhosp.dtd")), PeerFolder.open(peer.folder).document_files()
+    )
+    assert found == told(own=own) != told()
+    assert found.example is not None and found.example.tried == found.example.held == 1
+    assert all(arrow.carried for arrow in found.arrows)
 
 
 @pytest.mark.parametrize(
@@ -192,3 +206,110 @@ def test_a_request_that_is_none_is_refused(http: httpx.Client, wrong: dict[str, 
     answer = http.post("/mappings/examine", json=wrong)
     assert answer.status_code == 422
     assert answer.json()["faults"][0]["code"] == "HX7060"
+
+
+# -- selections, functions, tables -----------------------------------------------------------------------------------
+
+SHELF: Final = (
+    "<!ELEMENT shelf (item*)> <!ELEMENT item (first?, last?, note*)> <!ATTLIST item kind CDATA #REQUIRED>"
+    "<!ELEMENT first (#PCDATA)> <!ELEMENT last (#PCDATA)> <!ELEMENT note (#PCDATA)> <!ATTLIST note of CDATA #IMPLIED>"
+)
+BOOKS: Final = (
+    "<!ELEMENT books (book*)> <!ELEMENT book (name?, remark*)> <!ATTLIST book kind CDATA #IMPLIED>"
+    "<!ELEMENT name (#PCDATA)> <!ELEMENT remark (#PCDATA)>"
+)
+ITEM: Final = 'item[@kind = ("b", "c")]'
+NAME: Final = f'if (exists({ITEM}/last)) then concat({ITEM}/first, "\U0001d11e ", {ITEM}/last) else () -> book/name'
+SHELVED: Final = f"""source "shelf.dtd" root shelf
+target "books.dtd" root books
+{NAME}
+{ITEM}/note[@of = "x"] -> book/remark
+lookup("kinds.csv", {ITEM}/@kind) -> book/@kind oneway
+each {ITEM} -> book
+"""
+RECORDS: Final = (
+    '<shelf><item kind="b"><first>A</first><last>B</last><note of="x">1</note><note>2</note></item>'
+    '<item kind="d"><first>C</first><last>D</last><note of="x">3</note></item></shelf>'
+)
+
+
+def shelved(own: OwnRecords = NO_RECORDS, table: str = "b,book\nc,copy\n") -> MappingModel:
+    files = {"shelf.dtd": SHELF, "books.dtd": BOOKS, "kinds.csv": table}
+    return examine(MappingRequest(text=SHELVED, files=files), own)
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> OwnRecords:
+    """The records of a peer."""
+    file = tmp_path_factory.mktemp("shelf") / "shelf.xml"
+    file.write_text(RECORDS)
+    return OwnRecords(schema_key(parse_schema(SHELF, "shelf")), (file,))
+
+
+def test_an_arrow_begins_at_all_leaves_of_its_function_in_nodes_that_are_selected(held: OwnRecords) -> None:
+    found = shelved(own=held)
+    assert found.faults == ()
+    assert [(one.kind, one.sources, one.carried) for one in found.arrows] == [
+        ("value", [[ITEM, "last"], [ITEM, "first"]], 1),
+        ("value", [[ITEM, 'note[@of = "x"]']], 1),
+        ("value", [[ITEM, "@kind"]], 1),
+        ("each", [[ITEM]], None),
+    ]
+    assert found.source is not None and found.source.own and found.target is not None and not found.target.own
+    assert [(one.path[-1], one.name) for one in found.source.selections] == [
+        (ITEM, "item"),
+        ('note[@of = "x"]', "note"),
+    ]
+    assert {line for rule in found.rules for line in rule.arrows} == {3, 4, 5}
+    assert found.example is not None and found.example.source is not None
+    assert ("first", "A", [3]) in values(found.example.source) and ("last", "B", [3]) in values(found.example.source)
+    assert ("@kind", "b", [5]) in values(found.example.source) and ("first", "C", []) in values(found.example.source)
+
+
+def test_the_parts_of_a_line_are_told_by_16_bit_units() -> None:
+    (arrow, *_) = shelved().arrows
+    encoded = NAME.encode("utf-16-le")
+    parts = [(one.kind, encoded[2 * one.begin : 2 * one.end].decode("utf-16-le")) for one in arrow.parts]
+    assert [part for part in parts if part[0] != "conditions"] == [
+        ("source", NAME.partition(" -> ")[0]),
+        ("condition", 'exists(item[@kind = ("b", "c")]/last)'),
+        ("value", NAME.partition(" then ")[2].partition(" else ")[0]),
+        ("otherwise", "()"),
+        ("target", "book/name"),
+    ]
+    assert [part for part in parts if part[0] == "conditions"] == [
+        ("conditions", '[@kind = ("b", "c")]'),
+    ] * 3 + [("conditions", "")]
+
+
+def test_a_sample_that_is_made_has_values_that_conditions_ask_for() -> None:
+    assert all(arrow.carried for arrow in shelved().arrows if arrow.kind == "value")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("b,book\nb,volume\n", 'the table "kinds.csv" cannot be used: two values for the code "b"'),
+        ("b\n", 'the table "kinds.csv" cannot be used: 1 columns in a row of a table of codes'),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_named(table: str, message: str) -> None:
+    fault = next(fault for fault in shelved(table=table).faults if fault.position and fault.position.file is None)
+    assert fault.code == "HX4042" and fault.message.startswith(message)
+    assert fault.position == Position(5, 8)
+
+
+def test_values_are_those_of_the_nodes_that_are_selected(held: OwnRecords) -> None:
+    def counted(path: str, own: OwnRecords = held) -> dict[str, int]:
+        files = {"shelf.dtd": SHELF, "books.dtd": BOOKS}
+        wanted = ValuesRequest(text=SHELVED, files=files, side="source", path=path)
+        return {one.value: one.count for one in leaf_values(wanted, own).values}
+
+    assert counted("item/@kind") == {"b": 1, "d": 1}
+    assert counted('item[@kind = "d"]/note[@of = "x"]') == {"3": 1}
+    assert counted("item/note") == {"1": 1, "2": 1, "3": 1}
+    assert counted("item/note", NO_RECORDS) == {}
+    with pytest.raises(MappingError, match="HX4001"):
+        counted("item/nothing")
+    with pytest.raises(MappingError, match="HX3001"):
+        counted("-> x")

@@ -1,6 +1,9 @@
 // Files that somebody chooses, as texts: XML and DTDs say their encoding themselves.
 import { Refused } from "./api.js";
 
+/** What a file is called beside a mapping, with which it travels. @param {string} given @param {string} otherwise */
+export const fileName = (given, otherwise) => given.replace(/[^\w.-]/g, "-").replace(/^[.-]+/, "").slice(-60) || otherwise;
+
 const DECLARED = /^<\?xml\s[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)/;
 
 /** @param {File} file @param {string} why */

@@ -13,9 +13,14 @@
  * @typedef {{file: string | null, root: string, roots: string[], type: string, text: string, prefixes: Prefixes,
  *   elements: Element[]}} Schema
  * @typedef {{name: string, parent: string[], members: string[]}} Box
- * @typedef {"root" | "element" | "leaf" | "attribute" | "text" | "box" | "member"} Kind
+ * @typedef {{test: string, leaf: string[], values: string[]}} Condition of a selection
+ * @typedef {{path: string[], name: string, tests: Condition[]}} Selection a node beside the one called `name`: the last step of its path
+ *   has the conditions
+ * @typedef {{values: {value: string, count: number}[], different: number, documents: number, held: number}} Values of a leaf in the peer's
+ *   own documents
+ * @typedef {"root" | "element" | "leaf" | "attribute" | "text" | "box" | "member" | "value"} Kind
  * @typedef {{path: string[], key: string, label: string, kind: Kind, cardinality: Cardinality, type: string, values: string[],
- *   documentation: string, element: Element | null, recursive: boolean, expandable: boolean}} Node
+ *   documentation: string, element: Element | null, recursive: boolean, expandable: boolean, selection?: Selection, count?: number}} Node
  */
 
 /** What a schema calls an element type. @param {{name: string, type: string}} one */
@@ -39,12 +44,34 @@ export const keyOf = (path) => path.join("\n");
 /** @param {string} key @returns {string[]} */
 export const pathOf = (key) => (key ? key.split("\n") : []);
 
+/** Whether what stands below a node are its values. @param {Node} node */
+export const isLeaf = (node) => node.kind === "leaf" || node.kind === "attribute" || node.kind === "text";
+
+/** The step of a selection as texts have it. @param {string} name @param {Condition[]} tests @param {(step: string) => string} [write] writes
+ * a step without conditions */
+export function selectionStep(name, tests, write = (step) => step) {
+  const conditions = tests.map(({ test, leaf, values }) => {
+    const path = leaf.map(write).join("/") || ".";
+    if (test === "exists") return path;
+    if (test === "not") return `not(${path})`;
+    const quoted = values.map((value) => `"${value.replaceAll('"', '""')}"`).join(", ");
+    return `${path} ${test} ${values.length === 1 ? quoted : `(${quoted})`}`;
+  });
+  return `${write(name)}[${conditions.join(" and ")}]`;
+}
+
 /** Whether a path is that of a node or goes below it. @param {string[]} path @param {string[]} above */
 export const isBelow = (path, above) => above.length <= path.length && above.every((step, place) => path[place] === step);
 
 export class SchemaTree {
-  /** @param {Schema} schema @param {Box[]} boxes @param {Prefixes} bound those of the mapping's text */
-  constructor(schema, boxes = [], bound = schema.prefixes) {
+  /** @param {Schema} schema @param {Box[]} boxes @param {Prefixes} bound those of the mapping's text @param {Selection[]} selections
+   * @param {Map<string, Values>} values of leaves, by their keys @param {boolean} own whether there are more of these */
+  constructor(schema, boxes = [], bound = schema.prefixes, selections = [], values = new Map(), own = false) {
+    this.values = values;
+    this.own = own;
+    this.selections = new Map(selections.map((one) => [keyOf(one.path), one]));
+    /** @type {Map<string, Selection>} */
+    this.selectionOf = new Map(selections.map((one) => [one.path.at(-1) ?? "", one]));
     this.schema = schema;
     this.boxes = boxes;
     this.bound = bound;
@@ -72,7 +99,8 @@ export class SchemaTree {
     const leaf = empty && element?.text === true && kind === "element";
     return {
       path, key: keyOf(path), label, kind: leaf ? "leaf" : kind, cardinality, type: textType(element), values: element?.values ?? [],
-      documentation: element?.documentation ?? "", element, recursive, expandable: !recursive && (!empty || kind === "box"),
+      documentation: element?.documentation ?? "", element, recursive,
+      expandable: !recursive && (leaf ? this.own || (element?.values.length ?? 0) > 0 : !empty || kind === "box"),
       above: [...above, type],
     };
   }
@@ -81,9 +109,21 @@ export class SchemaTree {
   children(node) {
     const known = this.unfolded.get(node.key);
     if (known) return known;
-    const found = node.expandable && node.element ? this.unfold(/** @type {any} */ (node), node.element) : [];
+    const found = !node.expandable ? [] : isLeaf(node) ? this.valuesAt(node) : node.element ? this.unfold(/** @type {any} */ (node), node.element) : [];
     this.unfolded.set(node.key, found);
     return found;
+  }
+
+  /** The values of a leaf: those of the peer's own documents, or else those that the schema allows. @param {Node} leaf @returns {Node[]} */
+  valuesAt(leaf) {
+    const found = this.values.get(leaf.key)?.values ?? leaf.values.map((value) => ({ value, count: undefined }));
+    return found.map(({ value, count }) => {
+      const path = [...leaf.path, JSON.stringify(value)];
+      return {
+        path, key: keyOf(path), label: value, kind: "value", cardinality: "1", type: "", values: [], documentation: "", element: null,
+        recursive: false, expandable: false, count,
+      };
+    });
   }
 
   /** @param {Node & {above: string[]}} node @param {Element} element @returns {Node[]} */
@@ -94,14 +134,15 @@ export class SchemaTree {
       return {
         path, key: keyOf(path), label: `@${attribute.name}`, kind: "attribute", cardinality: attribute.cardinality,
         type: attributeType(attribute), values: attribute.values, documentation: attribute.documentation, element: null, recursive: false,
-        expandable: false,
+        expandable: this.own || attribute.values.length > 0,
       };
     });
     if (element.text && (element.children.length || element.attributes.length || node.kind === "box")) {
       const path = [...node.path, "text()"];
       found.push({
         path, key: keyOf(path), label: "text()", kind: "text", cardinality: element.children.length ? "*" : "?",
-        type: textType(element), values: element.values, documentation: "", element: null, recursive: false, expandable: false,
+        type: textType(element), values: element.values, documentation: "", element: null, recursive: false,
+        expandable: this.own || element.values.length > 0,
       });
     }
     const box = this.boxAt.get(node.key);
@@ -112,6 +153,11 @@ export class SchemaTree {
       const around = drawn.find((one) => one.members.includes(child.name));
       if (!around) {
         found.push(this.elementNode([...node.path, child.name], typeOf(child), child.cardinality, "element", node.above));
+        for (const selection of this.selections.values()) {
+          const step = selection.path.at(-1) ?? "";
+          if (selection.name !== child.name || keyOf(selection.path.slice(0, -1)) !== node.key) continue;
+          found.push({ ...this.elementNode(selection.path, typeOf(child), child.cardinality, "element", node.above, step), selection });
+        }
       } else if (!shown.has(around)) {
         shown.add(around);
         const path = [...node.path, `[${around.name}]`];
@@ -144,6 +190,11 @@ export class SchemaTree {
     return node;
   }
 
+  /** A path without conditions. @param {string[]} path @returns {string[]} */
+  plain(path) {
+    return path.map((step) => this.selectionOf.get(step)?.name ?? step);
+  }
+
   /** The nodes that have to be open for a node to be seen. @param {string[]} path @returns {string[]} keys */
   above(path) {
     const keys = [""];
@@ -169,9 +220,12 @@ export class SchemaTree {
     return path.slice(from).map((step) => this.writtenStep(step, needed)).join("/");
   }
 
-  /** @param {string} step @param {Prefixes} [needed] as of `written`; without it, names say their namespaces themselves */
+  /** @param {string} step @param {Prefixes} [needed] as of `written`; without it, names say their namespaces themselves
+   * @returns {string} */
   writtenStep(step, needed) {
     if (step.startsWith("[") || step === "text()") return step;
+    const selection = this.selectionOf.get(step);
+    if (selection) return selectionStep(selection.name, selection.tests, (one) => this.writtenStep(one, needed));
     const [, sign, , prefix, local] = /** @type {RegExpExecArray} */ (/^(@?)(([^:]*):)?(.*)$/.exec(step));
     if (prefix === undefined && (sign || this.namespaceOf("") === (this.bound[""] ?? ""))) return step;
     const namespace = this.namespaceOf(prefix ?? "");

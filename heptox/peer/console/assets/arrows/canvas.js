@@ -2,7 +2,7 @@
 // row to row in one tree draws a box around the siblings between.
 import { html, useRef } from "../libraries.js";
 import { trees } from "./drawing.js";
-import { boxing, join } from "./gestures.js";
+import { boxing, join, select } from "./gestures.js";
 import { Lane, curve, endOf } from "./lane.js";
 import { Tree, focusTree } from "./tree.js";
 import { ROW, cursor, height, marked, placeOf, scrolled, siblingsBetween, unfold, unfolded } from "./view.js";
@@ -88,6 +88,10 @@ export function Canvas() {
     const one = end();
     if (!one?.moved) return;
     const over = rowAt(document.elementFromPoint(event.clientX, event.clientY));
+    if (one.node.kind === "value") {
+      if (over?.side === one.side) select(one.side, one.node, over.node);
+      return;
+    }
     if (over && over.side !== one.side) join(one, over);
     else if (over && over.node.key !== one.node.key) {
       const members = siblingsBetween(one.side, one.node.key, over.node.key);
@@ -121,6 +125,7 @@ function rowAt(target) {
 /** Show what a drag would draw. It moves with the pointer, frame by frame, and is not the state of anything.
  * @param {Drag} one */
 function show(one) {
+  if (one.node.kind === "value") return;
   const across = !one.over || one.over.side !== one.side;
   marked[one.side].value = across || !one.over ? new Set()
     : new Set(siblingsBetween(one.side, one.node.key, one.over.node.key).map((node) => node.key));

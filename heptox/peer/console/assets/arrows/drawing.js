@@ -3,28 +3,33 @@ import { Refused, call, segment, told } from "../api.js";
 import { MapMode, batch, computed, effect, isolateHistory, redo, redoDepth, signal, undo, undoDepth } from "../libraries.js";
 import { SchemaTree, keyOf } from "../schema.js";
 import { say } from "../shell.js";
-import { addArrow, addBox, addLine, addNamespaces, align, linesOfBox, removeLines } from "./edits.js";
+import { counted } from "../text.js";
+import { addArrow, addBox, addLine, addNamespaces, align, linesOfBox, removeLines, writtenKind, writtenPart } from "./edits.js";
 
 /**
  * @typedef {import("./edits.js").Side} Side
  * @typedef {import("../api.js").Fault} Fault
- * @typedef {{line: number, source: string[] | null, target: string[] | null, copies: boolean, sound: boolean}} Arrow
+ * @typedef {{line: number, kind: "value" | "copy" | "each", sources: string[][], target: string[] | null, reading: import("./edits.js").Reading, sound: boolean,
+ *   parts: import("./edits.js").Part[], carried: number | null, stale?: boolean}} Arrow `stale`: its line has other parts by now
  * @typedef {{name: string, value: string, arrows: number[]}} Value
  * @typedef {{tag: string, arrows: number[], attributes: Value[], content: (Value | ElementModel)[]}} ElementModel
- * @typedef {{text: string, source: ElementModel | null, target: ElementModel | null, faults: Fault[]}} Example
+ * @typedef {{text: string, tried: number, held: number, source: ElementModel | null, target: ElementModel | null, faults: Fault[]}} Example
  * @typedef {{text: string, arrows: number[]}} Rule
  * @typedef {{direction: string, text: string, hint: string | null, code: string | null, line: number | null}} Remark
- * @typedef {{file: string | null, root: string, prefixes: import("../schema.js").Prefixes, boxes: (import("../schema.js").Box & {line: number})[], keys: string[][],
- *   references: {source: string[], target: string[], inferred: boolean}[]}} SideModel
+ * @typedef {{file: string | null, root: string, prefixes: import("../schema.js").Prefixes, boxes: (import("../schema.js").Box & {line: number})[], selections: import("../schema.js").Selection[],
+ *   own: boolean, keys: string[][], references: {source: string[], target: string[], inferred: boolean}[]}} SideModel
  * @typedef {{source: SideModel | null, target: SideModel | null, statements: {line: number, kind: string, text: string}[],
  *   arrows: Arrow[], faults: Fault[], rules: Rule[], against: Rule[], remarks: Remark[], example: Example | null}} MappingModel
  * @typedef {{id: number, name: string, text: string, files: Record<string, string>, before: string, saved: boolean,
- *   acquaintance: string | null}} Drawing `text` is what the editor began with, `before` what there was before the changes
- *   that would be lost, `saved` whether that is in the peer's folder
+ *   acquaintance: string | null, added: boolean}} Drawing `text` is what the editor began with, `before` what there was before the changes
+ *   that would be lost, `saved` whether that is in the peer's folder, `added` whether files came
+ *   since then
  */
 
 /** How long the text rests before the peer is asked what it says, and after how long one that was away is asked again. */
 const REST = 60;
+/** How long the peer took for the last answer, up to a second: what is asked sooner would only wait. */
+let lasted = 0;
 const AGAIN = 2000;
 const KEPT = "heptox-drawing";
 
@@ -58,26 +63,38 @@ let opened = 0;
 /** @type {AbortController | null} */
 let asking = null;
 
-export const unsaved = computed(() => drawing.value !== null && text.value !== drawing.value.before);
+export const unsaved = computed(() => drawing.value !== null && (drawing.value.added || text.value !== drawing.value.before));
 
-export const trees = computed(() => {
-  const { source, target } = schemas.value;
-  return {
-    source: source && new SchemaTree(source, mapping.value?.source?.boxes, mapping.value?.source?.prefixes),
-    target: target && new SchemaTree(target, mapping.value?.target?.boxes, mapping.value?.target?.prefixes),
-  };
-});
+/** Nodes that were selected by values, and of which no line speaks yet. @type {Record<Side, import("../libraries.js").Signal<import("../schema.js").Selection[]>>} */
+export const pending = { source: signal([]), target: signal([]) };
+/** Values of leaves in the peer's own documents, by the leaves' keys. @type {Record<Side, import("../libraries.js").Signal<Map<string, import("../schema.js").Values>>>} */
+export const values = { source: signal(new Map()), target: signal(new Map()) };
+
+/** @param {Side} side */
+function treeOf(side) {
+  const schema = schemas.value[side];
+  const told = mapping.value?.[side];
+  const known = new Set(told?.selections.map((one) => keyOf(one.path)));
+  const selections = [...(told?.selections ?? []), ...pending[side].value.filter((one) => !known.has(keyOf(one.path)))];
+  return schema && new SchemaTree(schema, told?.boxes, told?.prefixes, selections, values[side].value, told?.own);
+}
+
+export const trees = computed(() => ({ source: treeOf("source"), target: treeOf("target") }));
 
 /** The faults of the text itself, and those of the schemas and the whole. */
 export const faults = computed(() => mapping.value?.faults ?? []);
 
 // -- opening and keeping ------------------------------------------------------------------------------------------
 
-/** @param {{name: string, text: string, files: Record<string, string>, before?: string, saved?: boolean, acquaintance?: string | null}} what */
-export function open({ name, text: opening, files, before = opening, saved = false, acquaintance = null }) {
+/** @param {{name: string, text: string, files: Record<string, string>, before?: string, saved?: boolean, acquaintance?: string | null, added?: boolean}} what */
+export function open({ name, text: opening, files, before = opening, saved = false, acquaintance = null, added = false }) {
   opened += 1;
   batch(() => {
-    drawing.value = { id: opened, name, text: opening, files, before, saved, acquaintance };
+    drawing.value = { id: opened, name, text: opening, files, before, saved, acquaintance, added };
+    for (const side of /** @type {Side[]} */ (["source", "target"])) {
+      pending[side].value = [];
+      values[side].value = new Map();
+    }
     text.value = opening;
     mapping.value = null;
     schemas.value = { source: null, target: null };
@@ -125,7 +142,8 @@ async function keep(one, kept, replacing, name = one.name) {
   try {
     await call("PUT", `/drawings/${segment(name)}`, body);
     batch(() => {
-      if (drawing.value?.id === one.id) drawing.value = { ...one, name, before: kept, saved: true };
+      const now = drawing.value;
+      if (now?.id === one.id) drawing.value = { ...now, name, before: kept, saved: true, added: now.added && now.files !== one.files };
       trouble.value = [];
       saving.value = null;
     });
@@ -151,7 +169,7 @@ effect(() => {
   const body = { text: text.value, files: one?.files, sample: sample.value.text, seed: sample.value.seed, remarks: remarking.value };
   if (!one) return;
   current.value = false;
-  const timer = setTimeout(() => examine(body), mapping.peek() ? REST : 0);
+  const timer = setTimeout(() => examine(body), mapping.peek() ? Math.max(REST, lasted) : 0);
   return () => clearTimeout(timer);
 });
 
@@ -161,16 +179,20 @@ async function examine(body) {
   const asked = new AbortController();
   asking = asked;
   try {
+    const begun = performance.now();
     const found = await call("POST", "/mappings/examine", body, asked.signal);
+    lasted = Math.min(performance.now() - begun, 1000);
     const read = { source: await schemaOf(found.source), target: await schemaOf(found.target) };
     if (asked.signal.aborted || body.text !== text.value) return; // it is asked anew
     batch(() => {
       const before = schemas.value;
-      mapping.value = found;
+      // what cannot be read while somebody types stays as it was
+      const unread = (mapping.value?.arrows ?? []).filter((arrow) => !found.statements.some((/** @type {{line: number}} */ one) => one.line === arrow.line)
+        && found.faults.some((/** @type {Fault} */ fault) => fault.position?.line === arrow.line && fault.position.file === null));
+      mapping.value = { ...found, arrows: [...found.arrows, ...unread.map((arrow) => ({ ...arrow, sound: false, carried: null }))] };
       current.value = true;
       if (unchecked.value) trouble.value = [];
       unchecked.value = false;
-      // a side that cannot be read while somebody types stays as it was
       schemas.value = { source: read.source ?? before.source, target: read.target ?? before.target };
     });
   } catch (error) {
@@ -195,6 +217,21 @@ async function schemaOf(side) {
   return found;
 }
 
+/** Ask for the values of a leaf in the peer's own documents. @param {Side} side @param {import("../schema.js").Node} leaf */
+export async function loadValues(side, leaf) {
+  const one = drawing.value;
+  const tree = trees.value[side];
+  if (!one || !tree?.own) return;
+  try {
+    const found = await call("POST", "/mappings/values", { text: text.value, files: one.files, side, path: tree.written(leaf.path) });
+    if (drawing.value?.id === one.id) values[side].value = new Map(values[side].value).set(leaf.key, found);
+    const looked = found.documents < found.held ? ` in ${found.documents} of ${found.held} documents` : "";
+    say(found.different > found.values.length ? `the ${found.values.length} most frequent of ${found.different} values${looked}` : `${found.different} values${looked}`);
+  } catch (error) {
+    refused(error);
+  }
+}
+
 // -- changes ------------------------------------------------------------------------------------------------------
 
 /** @param {any} editor the view of the editor that holds the text, `null` when it goes */
@@ -217,7 +254,8 @@ function follow(update) {
   /** @param {number} line @returns {number | null} */
   const moved = (line) => {
     if (line > update.startState.doc.lines) return null;
-    const place = update.changes.mapPos(update.startState.doc.line(line).from, 1, MapMode.TrackAfter);
+    const { from, to } = update.startState.doc.line(line); // of which the one or the other may be replaced
+    const place = update.changes.mapPos(from, 1, MapMode.TrackAfter) ?? update.changes.mapPos(to, -1, MapMode.TrackBefore);
     return place === null ? null : update.state.doc.lineAt(place).number;
   };
   /** @template {{line: number}} T @param {T[]} all @returns {T[]} */
@@ -237,7 +275,7 @@ function follow(update) {
     source: sideAfter(before.source),
     target: sideAfter(before.target),
     statements: kept(before.statements),
-    arrows: kept(before.arrows),
+    arrows: kept(before.arrows.map((arrow) => ({ ...arrow, ...partsAfter(arrow, update) }))),
     rules: before.rules.map((rule) => ({ ...rule, arrows: lines(rule.arrows) })),
     against: before.against.map((rule) => ({ ...rule, arrows: lines(rule.arrows) })),
     remarks: before.remarks.map((remark) => ({ ...remark, line: remark.line === null ? null : moved(remark.line) })),
@@ -247,6 +285,17 @@ function follow(update) {
       target: before.example.target && withLines(before.example.target, lines),
     },
   };
+}
+
+/** The parts of an arrow after a change of its line, until the peer has told them. @param {Arrow} arrow @param {any} update */
+function partsAfter(arrow, update) {
+  if (arrow.line > update.startState.doc.lines) return {};
+  const line = update.startState.doc.line(arrow.line);
+  if (!update.changes.touchesRange(line.from, line.to)) return {};
+  const start = update.state.doc.lineAt(update.changes.mapPos(line.from, -1)).from;
+  /** @param {number} place @param {1 | -1} side */
+  const moved = (place, side) => Math.max(update.changes.mapPos(line.from + place, side) - start, 0);
+  return { stale: true, parts: arrow.parts.map((part) => ({ ...part, begin: moved(part.begin, -1), end: moved(part.end, 1) })) };
 }
 
 /** An element with other lines for the arrows that carried what is in it.
@@ -269,6 +318,44 @@ function change(changes, what) {
   say(what);
 }
 
+/** @param {number} line @returns {string} */
+export const lineText = (line) => text.value.split("\n")[line - 1] ?? "";
+
+/** On what the arrows were tried. @param {Example} example */
+export const triedOn = ({ tried, held }) => (tried ? `in ${tried < held ? `${tried} of the ` : ""}${counted(held, "document")} of this peer` : "in the example");
+
+/** Changes in a line as such of the text. @param {number} line @param {import("./edits.js").Change[]} changes */
+const inLine = (line, changes) => {
+  const { from: start } = view.state.doc.line(line);
+  return changes.map(({ from, to, insert }) => ({ from: start + from, to: start + to, insert }));
+};
+
+/** The part that is being written: what is typed in another one is a step of its own. */
+let written = "";
+
+/** Another text for a part of an arrow, as one types it. @param {Arrow} arrow @param {import("./edits.js").Part} part @param {string} content */
+export function writePart(arrow, part, content) {
+  if (!view || arrow.stale) return;
+  const { changes, parts } = writtenPart(lineText(arrow.line), arrow.parts, part, content.replace(/\s*\n\s*/g, " "));
+  const begins = written !== `${arrow.line} ${part.kind} ${part.node}`;
+  written = `${arrow.line} ${part.kind} ${part.node}`;
+  batch(() => {
+    view.dispatch({ changes: inLine(arrow.line, changes), userEvent: "input.type", annotations: begins ? isolateHistory.of("before") : [] });
+    if (!mapping.value) return;
+    mapping.value = { ...mapping.value, arrows: mapping.value.arrows.map((one) => (one.line === arrow.line ? { ...one, parts, stale: false } : one)) };
+  });
+}
+
+/** @param {Arrow} arrow @param {string} kind @param {import("./edits.js").Reading} reading */
+export function writeKind(arrow, kind, reading) {
+  if (view && !arrow.stale) change(inLine(arrow.line, writtenKind(lineText(arrow.line), arrow.parts, kind, reading)), "changed the arrow");
+}
+
+/** Put a file beside the mapping, in place of one of the same name. @param {string} name @param {string} content */
+export function addFile(name, content) {
+  if (drawing.value) drawing.value = { ...drawing.value, files: { ...drawing.value.files, [name]: content }, added: true };
+}
+
 /** The line of a place in the text. @param {number} offset */
 const lineAt = (offset) => /** @type {number} */ (view.state.doc.lineAt(Math.min(offset, view.state.doc.length)).number);
 
@@ -276,9 +363,9 @@ const lineAt = (offset) => /** @type {number} */ (view.state.doc.lineAt(Math.min
 export function drawArrow(source, target, copies) {
   const { source: from, target: to } = trees.value;
   if (!from || !to) return;
-  const same = mapping.value?.arrows.find(
-    (arrow) => arrow.source && arrow.target && keyOf(arrow.source) === keyOf(source) && keyOf(arrow.target) === keyOf(target),
-  );
+  const kind = copies ? "copy" : "value";
+  const same = mapping.value?.arrows.find((arrow) => arrow.kind === kind && arrow.target && keyOf(arrow.target) === keyOf(target)
+    && arrow.sources.length === 1 && keyOf(arrow.sources[0] ?? []) === keyOf(source));
   if (same) {
     selected.value = same.line;
     say("this arrow is there");
@@ -293,7 +380,9 @@ export function drawArrow(source, target, copies) {
   const before = declared.reduce((sum, one) => sum + one.insert.length, 0);
   const line = lineAt(before + added.from + added.insert.replace(/\n$/, "").length);
   // it is drawn at once; whether it is sound the peer says
-  if (mapping.value) mapping.value = { ...mapping.value, arrows: [...mapping.value.arrows, { line, source, target, copies, sound: true }] };
+  /** @type {Arrow} */
+  const drawn = { line, kind, sources: [source], target, reading: "both", sound: true, parts: [], carried: null, stale: true };
+  if (mapping.value) mapping.value = { ...mapping.value, arrows: [...mapping.value.arrows, drawn] };
   selected.value = line;
 }
 

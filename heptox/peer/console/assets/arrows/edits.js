@@ -142,3 +142,94 @@ export function align(text) {
   close();
   return changes;
 }
+
+// -- the parts of an arrow -------------------------------------------------------------------------------------------
+
+/**
+ * @typedef {"both" | "along" | "against"} Reading
+ * @typedef {{kind: string, begin: number, end: number, node: string}} Part of an arrow's line
+ * @typedef {{changes: Change[], parts: Part[]}} Written changes in the line, and where its parts are then
+ */
+
+const ELSE = " else ()";
+const INVERSE = " inverse ";
+const READINGS = { both: "", along: " oneway", against: " mirrored" };
+
+/** @param {Part[]} parts @param {string} kind @returns {Part} */
+const partOf = (parts, kind) => parts.find((part) => part.kind === kind) ?? { kind, begin: 0, end: 0, node: "" };
+
+/** Where an arrow ends, and its last inverse. @param {Part[]} parts */
+const endOf = (parts) => Math.max(...parts.filter(({ kind }) => kind === "target" || kind === "inverse").map(({ end }) => end));
+
+/** A part that could be there: a condition of the value, or one inverse more. @param {Part[]} parts @param {"condition" | "inverse"} kind @returns {Part} */
+export function absentPart(parts, kind) {
+  const place = kind === "inverse" ? endOf(parts) : partOf(parts, "value").begin;
+  return { kind, begin: place, end: place, node: "" };
+}
+
+/** What a form shows of a part: conditions without their brackets. @param {string} line @param {Part} part */
+export const partText = (line, part) => line.slice(part.begin, part.end).replace(part.kind === "conditions" ? /^\[|\]$/g : /^$/, "");
+
+/** The parts of a line after a change: `holds` says whether one that ends there, or begins there, has what is inserted.
+ * @param {Part[]} parts @param {Change} change @param {(part: Part) => boolean} holds @param {boolean} [moves] whether the others that
+ * begin there move on @returns {Part[]} */
+function partsAfter(parts, { from, to, insert }, holds, moves = from < to) {
+  const by = insert.length - (to - from);
+  return parts.map((part) => {
+    const begin = part.begin > to || (part.begin === to && moves && !holds(part)) ? part.begin + by : Math.min(part.begin, from);
+    const end = part.end > to || (part.end === to && (holds(part) || begin > part.begin)) ? part.end + by : Math.min(part.end, from);
+    return { ...part, begin, end };
+  });
+}
+
+/** Another text for a part of a line, which need not be there before, nor afterwards.
+ * @param {string} line @param {Part[]} parts @param {Part} part @param {string} written @returns {Written} */
+export function writtenPart(line, parts, part, written) {
+  const isThere = parts.includes(part);
+  if (!isThere && !written) return { changes: [], parts };
+  const [value, source] = [partOf(parts, "value"), partOf(parts, "source")];
+  /** @param {number} from @param {number} to @param {string} insert */
+  const put = (from, to, insert) => ({ from, to, insert });
+  /** @param {Part} one */
+  const isSource = (one) => one.kind === "source";
+  if (part.kind === "condition" && !isThere) {
+    const [before, after] = [put(value.begin, value.begin, `if (${written}) then `), put(value.end, value.end, ELSE)];
+    const begin = value.begin + before.insert.indexOf("(") + 1;
+    const end = value.end + before.insert.length + ELSE.length;
+    return { changes: [before, after], parts: [{ ...part, begin, end: begin + written.length },
+      ...partsAfter(partsAfter(parts, after, isSource), before, isSource, true), { kind: "otherwise", begin: end - 2, end, node: "" }] };
+  }
+  if (part.kind === "condition" && !written && partText(line, partOf(parts, "otherwise")) === "()") {
+    const changes = [put(source.begin, value.begin, ""), put(value.end, source.end, "")];
+    const kept = parts.filter((one) => isSource(one) || one.begin >= source.end || (one.begin >= value.begin && one.end <= value.end));
+    return { changes, parts: changes.reduceRight((found, change) => partsAfter(found, change, isSource), kept) };
+  }
+  if (part.kind === "inverse" && !isThere) {
+    const begin = part.begin + INVERSE.length;
+    return { changes: [put(part.begin, part.begin, INVERSE + written)], parts: [...parts, { ...part, begin, end: begin + written.length }] };
+  }
+  if (part.kind === "inverse" && !written) {
+    const removed = put(endOf(parts.slice(0, parts.indexOf(part))), part.end, "");
+    return { changes: [removed], parts: partsAfter(parts.filter((one) => one !== part), removed, isSource) };
+  }
+  const changed = put(part.begin, part.end, part.kind === "conditions" && written ? `[${written}]` : written);
+  /** @param {Part} one */
+  const holds = (one) => one === part || (one.begin <= part.begin && one.end >= part.end && one.begin < one.end);
+  return { changes: [changed], parts: partsAfter(parts.filter((one) => holds(one) || one.end < part.begin || one.begin > part.end), changed, holds) };
+}
+
+/** Another kind of arrow, or another reading. @param {string} line @param {Part[]} parts @param {string} kind @param {Reading} reading @returns {Change[]} */
+export function writtenKind(line, parts, kind, reading) {
+  const [source, target] = [partOf(parts, "source"), partOf(parts, "target")];
+  const [before, between, behind] = [line.slice(0, source.begin), line.slice(source.end, target.begin), line.slice(endOf(parts))];
+  const wanted = {
+    before: before.replace(/each\s+$/, "") + (kind === "each" ? "each " : ""),
+    between: between.replace(/[-=]>/, kind === "copy" ? "=>" : "->"),
+    behind: behind.replace(/^(\s+(oneway|mirrored))?/, READINGS[reading]),
+  };
+  return [
+    { from: 0, to: source.begin, insert: wanted.before },
+    { from: source.end, to: target.begin, insert: wanted.between },
+    { from: endOf(parts), to: line.length, insert: wanted.behind },
+  ].filter(({ from, to, insert }) => line.slice(from, to) !== insert);
+}

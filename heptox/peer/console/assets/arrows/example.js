@@ -1,7 +1,7 @@
 // A sample document and what exchange makes of it: each value in the colour of the arrow that carried it.
 import { readText } from "../files.js";
 import { html, signal } from "../libraries.js";
-import { mapping, refused, sample, selected } from "./drawing.js";
+import { lineText, mapping, refused, sample, selected, triedOn } from "./drawing.js";
 import { colourOf } from "./lane.js";
 import { Text } from "../text.js";
 import { hovered } from "./view.js";
@@ -21,12 +21,13 @@ export function ExamplePanel() {
   return html`
     <div class="bar">
       <button onClick=${() => { sample.value = { text: null, seed: sample.value.seed + (given ? 0 : 1) }; editing.value = false; }}>
-        ${given ? "Use a made-up sample" : "Another sample"}</button>
+        ${given ? "Use a sample of the peer" : "Another sample"}</button>
       <button aria-pressed=${editing.value} onClick=${() => { editing.value = !editing.value; }}>${editing.value ? "Done" : "Edit it"}</button>
       <label class="button">A document of yours … <input type="file" accept=".xml,text/xml,application/xml" class="hidden-input" onChange=${read} /></label>
-      <span class="faint">${given ? "your document" : "made up"}; select an arrow to see what it carried</span>
+      <span class="faint">${given ? "your document" : example.held ? "of this peer's own records" : "made up"}; select an arrow to see what it carried</span>
     </div>
     ${example.faults.length ? html`<ul class="faults">${example.faults.slice(0, 8).map((fault) => html`<li>${fault.position ? `line ${fault.position.line}: ` : ""}${fault.code} <${Text} value=${fault.message} most=${MOST} /></li>`)}</ul>` : ""}
+    <${Idle} example=${example} />
     <div class="documents">
       <section aria-label="The source document"><h3>A document of the source</h3>
         ${editing.value
@@ -37,6 +38,14 @@ export function ExamplePanel() {
       </section>
       <section aria-label="What exchange makes of it"><h3>What exchange makes of it</h3><${Document} root=${example.target} /></section>
     </div>`;
+}
+
+/** The arrows that give nothing. @param {{example: import("./drawing.js").Example}} props */
+function Idle({ example }) {
+  const idle = (mapping.value?.arrows ?? []).filter((arrow) => arrow.carried === 0);
+  if (!idle.length) return null;
+  return html`<ul class="idle" aria-label="Arrows that give nothing">${idle.map(({ line }) => html`<li key=${line}>
+    <button class="quiet" onClick=${() => { selected.value = line; }}>line ${line} gives nothing ${triedOn(example)}: <code><${Text} value=${lineText(line).trim()} most=${MOST} /></code></button></li>`)}</ul>`;
 }
 
 /** @param {Event} event */
@@ -67,7 +76,7 @@ const escaped = (text) => text.replace(/[&<>"]/g, (character) => ESCAPES[/** @ty
  * @param {ElementModel} element @param {number} depth @param {number[]} [copying] @returns {any[]}
  */
 function elementLines(element, depth, copying = []) {
-  const whole = [...copying, ...element.arrows.filter((line) => mapping.value?.arrows.some((arrow) => arrow.line === line && arrow.copies))];
+  const whole = [...copying, ...element.arrows.filter((line) => mapping.value?.arrows.some((arrow) => arrow.line === line && arrow.kind === "copy"))];
   /** @param {number[]} own */
   const carrying = (own) => (own.length ? own : whole);
   const begin = html`<span class="mark">${"<"}</span><${Carried} text=${element.tag} arrows=${carrying(element.arrows)} kind="tag" />${element.attributes.map(

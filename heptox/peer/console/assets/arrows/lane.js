@@ -1,7 +1,7 @@
 // The arrows between the two trees.
 import { html } from "../libraries.js";
 import { selected } from "./drawing.js";
-import { ROW, arrowPlaces, ghost, height, hovered, placeOf, reveal, scrolled } from "./view.js";
+import { ROW, arrowPlaces, ghost, height, hovered, panel, placeOf, reveal, scrolled } from "./view.js";
 
 /** @typedef {import("./view.js").Side} Side @typedef {import("./drawing.js").Arrow} Arrow */
 
@@ -28,11 +28,11 @@ export const curve = (from, to) => `M0,${from} C${WIDTH * 0.45},${from} ${WIDTH 
 
 export function Lane() {
   const tall = Math.max(height.source.value, height.target.value, 1);
-  const lines = arrowPlaces.value.flatMap(({ arrow, source, target }, number) => {
-    const begin = heightOf("source", source);
+  const lines = arrowPlaces.value.flatMap(({ arrow, sources, target }, number) => {
+    const begins = sources.map((source) => heightOf("source", source));
     const end = heightOf("target", target);
-    if (begin.hidden && end.hidden && begin.y === end.y) return []; // both ends are beyond the same edge
-    return [html`<${ArrowLine} key=${arrow.line} arrow=${arrow} colour=${number % COLOURS} begin=${begin} end=${end} />`];
+    if (end.hidden && begins.every((begin) => begin.hidden && begin.y === end.y)) return []; // all ends are beyond the same edge
+    return [html`<${ArrowLine} key=${arrow.line} arrow=${arrow} colour=${number % COLOURS} begins=${begins} end=${end} />`];
   });
   return html`
     <svg class="lane" viewBox=${`0 0 ${WIDTH} ${tall}`} preserveAspectRatio="none" aria-hidden="true">
@@ -47,14 +47,16 @@ export const endOf = (side, path) => heightOf(side, placeOf(side, path)).y;
 
 /** @typedef {ReturnType<typeof heightOf>} End */
 
-/** @param {{arrow: Arrow, colour: number, begin: End, end: End}} props */
-function ArrowLine({ arrow, colour, begin, end }) {
-  const path = curve(begin.y, end.y);
-  const classes = ["arrow", `arrow-colour-${colour}`, ...(arrow.sound ? [] : ["faulty"]), ...(arrow.copies ? ["copies"] : []),
-    ...(begin.away || end.away ? ["away"] : []), ...(selected.value === arrow.line ? ["selected"] : []), ...(hovered.value === arrow.line ? ["hovered"] : [])];
+/** @param {{arrow: Arrow, colour: number, begins: End[], end: End}} props what leads out of a string begins nowhere */
+function ArrowLine({ arrow, colour, begins, end }) {
+  const path = begins.map((begin) => curve(begin.y, end.y)).join(" ") || `M${WIDTH * 0.8},${end.y} L${WIDTH},${end.y}`;
+  const middle = ((begins[0] ?? end).y + end.y) / 2;
+  const classes = ["arrow", `arrow-colour-${colour}`, ...(arrow.sound ? [] : ["faulty"]), ...(arrow.kind === "copy" ? ["copies"] : []),
+    ...(arrow.kind === "each" ? ["each"] : []), ...(arrow.carried === 0 ? ["idle"] : []), ...([...begins, end].some(({ away }) => away) ? ["away"] : []), ...(selected.value === arrow.line ? ["selected"] : []), ...(hovered.value === arrow.line ? ["hovered"] : [])];
   const choose = () => {
     selected.value = selected.value === arrow.line ? null : arrow.line;
-    if (begin.away) reveal("source", /** @type {string[]} */ (arrow.source));
+    if (panel.value === "Text") panel.value = "Form";
+    begins.forEach((begin, place) => begin.away && reveal("source", /** @type {string[]} */ (arrow.sources[place])));
     if (end.away) reveal("target", /** @type {string[]} */ (arrow.target));
   };
   return html`
@@ -62,6 +64,6 @@ function ArrowLine({ arrow, colour, begin, end }) {
       onPointerEnter=${() => { hovered.value = arrow.line; }} onPointerLeave=${() => { hovered.value = null; }}>
       <path class="near" d=${path} /><path class="line" d=${path} />
       <path class="head" d=${`M${WIDTH - 6},${end.y - 4} L${WIDTH},${end.y} L${WIDTH - 6},${end.y + 4}`} />
-      ${arrow.sound ? "" : html`<path class="cross" d=${`M${WIDTH / 2 - 4},${(begin.y + end.y) / 2 - 5} l8,10 m0,-10 l-8,10`} />`}
+      ${arrow.sound ? "" : html`<path class="cross" d=${`M${WIDTH / 2 - 4},${middle - 5} l8,10 m0,-10 l-8,10`} />`}
     </g>`;
 }

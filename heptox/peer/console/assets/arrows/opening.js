@@ -1,6 +1,6 @@
 // Which mapping is drawn: one from the peer's folder, an acquaintance's, an offered one, or a new one.
 import { Refused, call, segment, told } from "../api.js";
-import { readText } from "../files.js";
+import { fileName, readText } from "../files.js";
 import { latest } from "../latest.js";
 import { html, signal, useEffect, useState } from "../libraries.js";
 import { Text, localName, plain } from "../text.js";
@@ -179,7 +179,7 @@ function SchemaChoice({ side, chosen, begin, choose, tell }) {
   const [open, setOpen] = useState(/** @type {{file: string, text: string} | null} */ (null));
   /** @param {string} given @param {string} text @param {string | null} root @param {() => boolean} newest */
   const check = async (given, text, root, newest = begin()) => {
-    const file = given.replace(/[^\w.-]/g, "-").replace(/^[.-]+/, "").slice(-60) || "schema.dtd"; // it travels with the mapping
+    const file = fileName(given, "schema.dtd");
     try {
       const found = /** @type {Schema} */ (await call("POST", "/schemas", { text, file, root }));
       if (!newest()) return;

@@ -1,17 +1,18 @@
 // Beside the drawing: the text that it is, the rules that it means, what it makes of a document, and what is suggested.
 import { Editor } from "../editor.js";
-import { effect, html, signal, useMemo } from "../libraries.js";
+import { effect, html, useMemo } from "../libraries.js";
 import { Tabs } from "../tabs.js";
 import { drawing, edited, faults, mapping, redoOne, remarking, selected, setView, trees, undoOne } from "./drawing.js";
 import { ExamplePanel } from "./example.js";
+import { FormPanel } from "./form.js";
 import { arrowsLanguage, pathCompletions } from "./language.js";
 import { RulesPanel } from "./rules.js";
 import { SuggestionsPanel } from "./suggestions.js";
+import { panel } from "./view.js";
 
 /** @type {{name: string, Panel: (() => any) | null}[]} */
-const PANELS = [{ name: "Text", Panel: null }, { name: "Rules", Panel: RulesPanel }, { name: "Example", Panel: ExamplePanel }, { name: "Suggestions", Panel: SuggestionsPanel }];
+const PANELS = [{ name: "Text", Panel: null }, { name: "Form", Panel: FormPanel }, { name: "Rules", Panel: RulesPanel }, { name: "Example", Panel: ExamplePanel }, { name: "Suggestions", Panel: SuggestionsPanel }];
 
-export const panel = signal("Text");
 effect(() => { remarking.value = panel.value === "Rules"; });
 
 export function Beside() {

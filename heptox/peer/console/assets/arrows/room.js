@@ -11,12 +11,12 @@ import {
   current, depths, drawing, erase, eraseBox, faults, mapping, redoOne, restore, save, saving, schemas, selected, showLine, tidy, trees, trouble, unchecked, undoOne, unsaved,
 } from "./drawing.js";
 import { Choosing, Mending, choosing } from "./opening.js";
-import { Beside, panel } from "./panel.js";
+import { Beside } from "./panel.js";
 import { ProposeDialog, proposing } from "./proposing.js";
 import { SaveDialog } from "./saving.js";
 import { suggest } from "./suggestions.js";
 import { focusTree } from "./tree.js";
-import { cursor, lookAtNew, reveal, side } from "./view.js";
+import { cursor, lookAtNew, panel, reveal, side } from "./view.js";
 
 const helping = signal(false);
 
@@ -116,7 +116,7 @@ function Faults() {
     showLine(line, true);
     const arrow = mapping.value?.arrows.find((each) => each.line === line);
     if (arrow) selected.value = line;
-    if (arrow?.source) reveal("source", arrow.source);
+    if (arrow?.sources[0]) reveal("source", arrow.sources[0]);
     if (arrow?.target) reveal("target", arrow.target);
   };
   return html`<ul class="faults list" aria-label="Faults of the mapping">
@@ -136,7 +136,9 @@ const KEYS = [
   ["/", "search in this tree; Enter goes to the next"],
   ["Enter", "take the end of an arrow here; in the other tree, draw it"],
   ["Space, then b", "mark siblings, then draw a box around them"],
-  ["n", "select the next arrow at this node"],
+  ["n, then e", "select the next arrow at this node, edit it in its form"],
+  ["→ at a leaf", "show its values in the peer's own records, as far as there are some"],
+  ["Enter at a value", "select the nodes that have it, or one of those marked with Space: a node of its own"],
   ["Delete", "remove the selected arrow, the only one here, or this box with its arrows"],
   ["Escape", "let go of what was taken, marked or selected"],
   ["Ctrl+Z, Ctrl+Y", "undo and redo, whether drawn or typed"],

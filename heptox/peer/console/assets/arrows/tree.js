@@ -4,7 +4,7 @@ import { keyOf, pathOf } from "../schema.js";
 import { say } from "../shell.js";
 import { Text, plain } from "../text.js";
 import { mapping, selected, trees } from "./drawing.js";
-import { boxing, called, mark, nextArrow, pick, remove } from "./gestures.js";
+import { boxing, called, editArrow, mark, nextArrow, pick, remove } from "./gestures.js";
 import {
   ROW, cursor, ends, foldAll, height, marked, other, picked, places, reveal, rows, scrollTo, scrolled, side as lastSide, unfold, unfoldAll, unfolded,
 } from "./view.js";
@@ -67,7 +67,7 @@ function TreeRow({ side, row, place }) {
   const arrows = ends[side].value.get(node.key) ?? [];
   const chosen = arrows.some((arrow) => arrow.line === selected.value);
   const faulty = arrows.some((arrow) => !arrow.sound);
-  const classes = ["node-row", node.kind, ...(boxed ? ["boxed"] : []), ...(cursor[side].value === node.key ? ["cursor"] : []), ...(chosen ? ["chosen"] : []),
+  const classes = ["node-row", node.kind, ...(node.selection ? ["selection"] : []), ...(boxed ? ["boxed"] : []), ...(cursor[side].value === node.key ? ["cursor"] : []), ...(chosen ? ["chosen"] : []),
     ...(marked[side].value.has(node.key) ? ["marked"] : []), ...(faulty ? ["faulty"] : []),
     ...(picked.value?.side === side && picked.value.node.key === node.key ? ["picked"] : [])];
   return html`
@@ -98,6 +98,7 @@ function Remarks({ side, node }) {
     ${node.kind === "leaf" && !node.type && !values.length ? html`<span class="remark">text</span>` : ""}
     ${node.element?.open ? html`<span class="remark" title="Anything else may stand here as well; no arrow leads into it">anything</span>` : ""}
     ${node.kind === "member" ? html`<span class="remark">this member only</span>` : ""}
+    ${node.count === undefined ? "" : html`<span class="remark" title="How often it stands there in the peer's own documents">${node.count.toLocaleString("en")}</span>`}
     ${node.recursive ? html`<span class="remark" title="It contains itself; => copies it whole">recursive</span>` : ""}`;
 }
 
@@ -114,7 +115,8 @@ const OFTEN = { "1": "", "?": ", optional", "*": ", any number", "+": ", one or 
 
 /** What a screen reader says of a row. @param {Side} side @param {Node} node @param {number} arrows */
 function described(side, node, arrows) {
-  const marks = marked[side].value.has(node.key) ? ", marked for a box" : "";
+  const marks = marked[side].value.has(node.key) ? `, marked for a ${node.kind === "value" ? "selection" : "box"}` : "";
+  if (node.kind === "value") return `value ${plain(node.label)}${node.count === undefined ? "" : `, ${node.count} times`}${marks}`;
   return `${plain(node.label)}${OFTEN[node.cardinality]}${node.type ? `, ${plain(node.type)}` : ""}${arrows ? `, ${arrows} ${arrows === 1 ? "arrow" : "arrows"}` : ""}${marks}`;
 }
 
@@ -207,11 +209,12 @@ function key(event, side) {
     Enter: () => {
       const joins = picked.value !== null && picked.value.side !== side;
       pick(side, node);
-      if (!joins) focusTree(other(side));
+      if (!joins && node.kind !== "value") focusTree(other(side));
     },
     " ": () => mark(side, node),
     b: () => boxMarked(side),
     n: () => nextArrow(side, node),
+    e: () => editArrow(side, node),
     Delete: () => remove(side, node),
     Backspace: () => remove(side, node),
     Escape: () => {
@@ -231,7 +234,7 @@ function key(event, side) {
 /** @param {Side} side */
 function boxMarked(side) {
   const tree = trees.value[side];
-  const members = [...marked[side].value].map((one) => tree?.node(one.split("\n"))).filter((node) => node != null);
+  const members = [...marked[side].value].map((one) => tree?.node(one.split("\n"))).filter((node) => node != null && node.kind !== "value");
   if (members.length) boxing.value = { side, members: /** @type {Node[]} */ (members) };
   else say("mark the members of the box first: Space marks a sibling");
 }

@@ -1,7 +1,7 @@
 // What is seen of the two schemas: which nodes are open, where each tree is scrolled to, where the cursors are.
 import { batch, computed, signal } from "../libraries.js";
-import { isBelow, keyOf } from "../schema.js";
-import { drawing, mapping, trees } from "./drawing.js";
+import { isBelow, isLeaf, keyOf, pathOf } from "../schema.js";
+import { drawing, loadValues, mapping, trees } from "./drawing.js";
 
 /**
  * @typedef {import("./edits.js").Side} Side
@@ -20,6 +20,8 @@ export const other = (side) => (side === "source" ? "target" : "source");
 /** @template T @param {() => T} make @returns {Record<Side, T>} */
 const both = (make) => ({ source: make(), target: make() });
 
+/** What is shown beside the drawing. */
+export const panel = signal("Text");
 /** Keys of the nodes that are unfolded. */
 export const unfolded = both(() => signal(/** @type {Set<string>} */ (new Set([""]))));
 export const scrolled = both(() => signal(0));
@@ -84,7 +86,8 @@ export function placeOf(side, path) {
 /** Where both ends of each arrow are; while one only scrolls, that stays. */
 export const arrowPlaces = computed(() =>
   (mapping.value?.arrows ?? []).flatMap((arrow) =>
-    arrow.source && arrow.target ? [{ arrow, source: placeOf("source", arrow.source), target: placeOf("target", arrow.target) }] : []));
+    arrow.target && (arrow.sources.length || arrow.sound)
+      ? [{ arrow, sources: arrow.sources.map((path) => placeOf("source", path)), target: placeOf("target", arrow.target) }] : []));
 
 /** The arrows at each node, by its key. */
 export const ends = {
@@ -97,8 +100,9 @@ function endsOf(side) {
   /** @type {Map<string, import("./drawing.js").Arrow[]>} */
   const found = new Map();
   for (const arrow of mapping.value?.arrows ?? []) {
-    const path = arrow[side];
-    if (path) found.set(keyOf(path), [...(found.get(keyOf(path)) ?? []), arrow]);
+    for (const path of side === "source" ? arrow.sources : arrow.target ? [arrow.target] : []) {
+      found.set(keyOf(path), [...(found.get(keyOf(path)) ?? []), arrow]);
+    }
   }
   return found;
 }
@@ -106,6 +110,8 @@ function endsOf(side) {
 /** @param {Side} side @param {string} key @param {boolean} [open] */
 export function unfold(side, key, open = true) {
   const keys = new Set(unfolded[side].value);
+  const node = open ? trees.value[side]?.node(pathOf(key)) : null;
+  if (node && isLeaf(node)) loadValues(side, node);
   if (open) keys.add(key);
   else keys.delete(key);
   unfolded[side].value = keys;
@@ -153,7 +159,7 @@ export function unfoldAll(side, most = 2000) {
     /** @type {Node[]} */
     const next = [];
     for (const node of level.length ? level : values.splice(0)) {
-      if (!node.expandable || node.kind === "member") continue;
+      if (!node.expandable || node.kind === "member" || isLeaf(node)) continue;
       if (level.length && !node.element?.children.length) {
         values.push(node);
         continue;
