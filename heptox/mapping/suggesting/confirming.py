@@ -13,7 +13,9 @@ from heptox.mapping.exchange import exchange
 from heptox.mapping.loading import examine_arrows
 from heptox.mapping.model import Mapping
 from heptox.mapping.printing import declarations, namespaces
+from heptox.mapping.suggesting.filling import common_steps
 from heptox.mapping.suggesting.model import Reason, Sample, Suggestion
+from heptox.mapping.suggesting.records import Within, read_records
 from heptox.mapping.suggesting.samples import document_nodes, own_values
 from heptox.pattern import TAG
 from heptox.schema import Path, SchemaGraph, SchemaTree
@@ -47,14 +49,21 @@ def confirmed(
         mapping, wrong = _mapping(trees, kept, left)
         if mapping is not None:
             try:
-                made = [_counts(trees[1], exchange(mapping, document), whole) for document, _ in pairs]
+                images = [exchange(mapping, document) for document, _ in pairs]
             except HeptoxError:
                 return []  # a value for which the other schema has no tag left
-            counts = list(zip(made, wanted, strict=True))
+            counts = [(_counts(trees[1], one, whole), should) for one, should in zip(images, wanted, strict=True)]
             wrong = _wrong(kept, left, counts, every=rounds >= _MOST_ROUNDS)
-            if not wrong:
+            if not wrong and _are_within(trees[1], images, pairs, {one.target for one in (*kept, *left)}):
                 return [known for one in left if (known := _supported(one, counts)) is not None]
+            if not wrong:  # values are not where they should be, by which line only trying tells
+                left.sort(key=lambda one: -one.confidence)
+                half = len(left) // 2
+                first = confirmed(trees, pairs, left[:half], kept)
+                return [*first, *(confirmed(trees, pairs, left[half:], (*kept, *first)) if half else ())]
             rounds += 1
+        elif not wrong:
+            return []  # the declarations have faults
         left = [one for number, one in enumerate(left) if number not in wrong]
     return []
 
@@ -93,6 +102,18 @@ def _counts(tree: SchemaTree, document: Document, whole: Container[Path]) -> _Co
     return found
 
 
+def _are_within(
+    tree: SchemaTree, images: Sequence[Document], pairs: Sequence[tuple[Document, Document]], spoken: Container[Path]
+) -> bool:
+    """Whether each image has its values in the nodes that have them in the target of its pair; of the leaves that lines
+    are about: identifiers may be invented.
+    """
+    return all(
+        Within(spoken).holds(read_records(tree, image), read_records(tree, target))
+        for image, (_, target) in zip(images, pairs, strict=True)
+    )
+
+
 def _wrong(
     kept: Sequence[Suggestion],
     lines: Sequence[Suggestion],
@@ -101,7 +122,7 @@ def _wrong(
     every: bool,
 ) -> set[int]:
     """The places of lines for leaves and nodes that get what they should not have, of each ``every`` one or the least
-    sure; nodes first. What kept lines make wrong, others with the same beginning do.
+    sure; nodes first. What kept lines make wrong is made so by those that are nearest.
     """
     none: Counter[str] = Counter()
     keys = {key for made, should in counts for key in made if made[key] - should.get(key, none)}
@@ -109,7 +130,7 @@ def _wrong(
     for key in keys:
         about = _about(lines, key)
         if not about and _about(kept, key):
-            about = [place for place, one in enumerate(lines) if one.target[:1] == key[0][:1]] or [*range(len(lines))]
+            about = _nearest(lines, key[0])
         if about:
             found.append((key, about))
     nodes = [each for each in found if each[0][1]]
@@ -123,6 +144,12 @@ def _about(lines: Sequence[Suggestion], key: _Key) -> list[int]:
     if about or not key[1]:
         return about
     return [place for place, one in enumerate(lines) if one.target[: len(key[0])] == key[0]]
+
+
+def _nearest(lines: Sequence[Suggestion], path: Path) -> list[int]:
+    """The places of lines whose targets have most steps in common with a path."""
+    common = [common_steps(one.target, path) for one in lines]
+    return [place for place, steps in enumerate(common) if steps == max(common)]
 
 
 def _mapping(
@@ -142,6 +169,6 @@ def _mapping(
     examined = examine_arrows("\n".join((*head, *map(str, lines), "")), read, None, tables.__getitem__)
     at = [fault.position.line - len(head) - 1 for fault in examined.faults if fault.position is not None]
     faulty = {place for place in at if place >= 0}
-    if kept and at and not faulty:  # together with some of these, kept ones have faults
-        faulty = set(range(len(lines)))
+    for place in (place for place in at if -len(kept) <= place < 0):
+        faulty.update(_nearest(lines, kept[place].target))
     return (None if faulty else examined.sound), faulty

@@ -128,8 +128,8 @@ class Choosing:
         for leaf, proposal in self._chosen.items():
             other = _elements(leaf)
             if other != target and proposal.sources:
-                weight = _NEARER ** _common(other, target)
-                near = max(_common(_elements(path), source) for path in proposal.sources) / max(1, len(source) - 1)
+                weight = _NEARER ** common_steps(other, target)
+                near = max(common_steps(_elements(path), source) for path in proposal.sources) / max(1, len(source) - 1)
                 total, sum_ = total + weight, sum_ + weight * min(1.0, near)
         return sum_ / total if total else 0.0
 
@@ -154,7 +154,7 @@ def _elements(path: Path) -> Path:
     return found[:-1] if found[-1:] == (TEXT,) else found
 
 
-def _common(one: Path, other: Path) -> int:
+def common_steps(one: Path, other: Path) -> int:
     """How many steps two paths have in common."""
     return next(
         (n for n, steps in enumerate(zip(one, other, strict=False)) if steps[0] != steps[1]), min(len(one), len(other))

@@ -8,7 +8,7 @@ select records.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, TypeAlias
@@ -72,6 +72,51 @@ def read_records(tree: SchemaTree, document: Document) -> Record:
         owners[len(path) :] = [owner]
         owner.values.update((leaf[len(owner.node) :], value) for leaf, value in own_values(tree, element, path))
     return root
+
+
+class Within:
+    """Whether what a record has is in another: its values of the ``spoken`` leaves, and each record below it in one of
+    its own below the other, which is a matching, found by augmenting paths. What has no such value says nothing.
+    """
+
+    def __init__(self, spoken: Container[Path]) -> None:
+        self._spoken = spoken
+        self._values: dict[Record, Mapping[Path, str]] = {}
+        self._said: dict[Record, Sequence[Record]] = {}
+        self._known: dict[tuple[Record, Record], bool] = {}
+
+    def holds(self, one: Record, other: Record) -> bool:
+        """Whether the one is within the other."""
+        if (one, other) not in self._known:
+            fits = one.node == other.node and self._spoken_values(one).items() <= other.values.items()
+            self._known[one, other] = fits and self._are_placed(self._below(one), other.below)
+        return self._known[one, other]
+
+    def _are_placed(self, ones: Sequence[Record], others: Sequence[Record]) -> bool:
+        taken: dict[int, int] = {}
+
+        def is_placed(number: int, tried: set[int]) -> bool:
+            for place in (*range(number, len(others)), *range(min(number, len(others)))):  # mostly in order
+                if place not in tried and self.holds(ones[number], others[place]):
+                    tried.add(place)
+                    if place not in taken or is_placed(taken[place], tried):
+                        taken[place] = number
+                        return True
+            return False
+
+        return len(ones) <= len(others) and all(is_placed(number, set()) for number in range(len(ones)))
+
+    def _below(self, record: Record) -> Sequence[Record]:
+        if record not in self._said:
+            self._said[record] = [one for one in record.below if self._spoken_values(one) or self._below(one)]
+        return self._said[record]
+
+    def _spoken_values(self, record: Record) -> Mapping[Path, str]:
+        if record not in self._values:
+            paths = {leaf: (*record.node, *leaf) for leaf in record.values}
+            said = {leaf: path[:-1] if path[-1] == TAG else path for leaf, path in paths.items()}
+            self._values[record] = {leaf: record.values[leaf] for leaf, path in said.items() if path in self._spoken}
+        return self._values[record]
 
 
 class Selections:

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from heptox.mapping import Suggestion, suggest
-from heptox.schema import Box, SchemaTree, random_document, read_dtd
+from heptox.schema import Box, SchemaTree, random_document, read_dtd, read_schema
 from heptox.xml import Document, parse_document
 from tests.mapping.suggesting.schemas import codes, tree
 
@@ -294,3 +294,27 @@ def test_of_a_large_schema_what_stands_near_the_root_or_arrows_is_looked_at(monk
     assert {len(each.source) for each in suggest(*sides)} == {1, 2}
     far = ("e1", "e2", "e3", "e4", "e5", "name")
     assert {len(each.source) for each in suggest(*sides, drawn=[(far, far)])} == {1, 2, 3, 4, 5}
+
+
+def test_element_types_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """In an XSD two elements of a name may have other attributes: each arrow leads to what is there."""
+
+    def code(attribute: str) -> str:
+        content = f'<xs:extension base="xs:string"><xs:attribute name="{attribute}"/></xs:extension>'
+        return f"<xs:simpleContent>{content}</xs:simpleContent>"
+
+    parts = "".join(
+        f'<xs:element name="{part}" maxOccurs="unbounded"><xs:complexType><xs:sequence><xs:element name="code">'
+        f"<xs:complexType>{code(attribute)}</xs:complexType></xs:element></xs:sequence></xs:complexType></xs:element>"
+        for part, attribute in (("tax", "rate"), ("place", "list"))
+    )
+    xsd = tmp_path / "codes.xsd"
+    xsd.write_text(
+        '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="codes"><xs:complexType>'
+        f"<xs:sequence>{parts}</xs:sequence></xs:complexType></xs:element></xs:schema>"
+    )
+    codes_tree = SchemaTree(read_schema(xsd))
+    assert lines(suggest(codes_tree, codes_tree)) == {
+        "tax/code/text() -> tax/code/text()", "tax/code/@rate -> tax/code/@rate",
+        "place/code/text() -> place/code/text()", "place/code/@list -> place/code/@list",
+    }  # fmt: skip
