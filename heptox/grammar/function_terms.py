@@ -14,7 +14,7 @@ from typing import Final, NoReturn, TypeAlias
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import DOCUMENT, Branch
 from heptox.grammar.function_kinds import decimal_literal, form_in_query, type_of
-from heptox.grammar.locations import Location, refuse, require_value, value_of
+from heptox.grammar.locations import Location, holds_elements, refuse, require_value, value_of
 from heptox.grammar.path_resolution import PathResolver
 from heptox.pattern import (
     CASTS,
@@ -54,11 +54,15 @@ Leaves: TypeAlias = Callable[[syntax.Argument, bool, bool], "tuple[str, Path] | 
 whether an absent text may be taken for the empty value of its element."""
 
 
-class FunctionTerms:
-    """The terms of functions over the leaves that ``leaves`` finds."""
+Holders: TypeAlias = Callable[[syntax.Argument], "tuple[str, Path] | None"]
+"""Where a path leads that leads to one element which holds others; ``None`` for all others."""
 
-    def __init__(self, leaves: Leaves) -> None:
-        self._leaves = leaves
+
+class FunctionTerms:
+    """The terms of functions over the leaves that ``leaves`` finds, and over all text in what ``holders`` finds."""
+
+    def __init__(self, leaves: Leaves, holders: Holders) -> None:
+        self._leaves, self._holders = leaves, holders
 
     def term(self, function: syntax.Function | syntax.Condition) -> Term | Text | None:
         """The value of a function, or whether a condition holds; ``None`` where a function never has a value."""
@@ -107,7 +111,8 @@ class FunctionTerms:
                 name = "and" if isinstance(condition, syntax.And) else "or"
                 return FoundTerm(Call(name, tuple(part.expression for part in parts)), _variable(parts, condition))
             case syntax.Exists(path) | syntax.Empty(path):
-                found = self._leaf(path, repeating=True)
+                holder = self._holders(path)
+                found = FoundTerm(Leaf(holder[1]), holder[0]) if holder else self._leaf(path, repeating=True)
                 there: ValueExpression = _FALSE
                 if found is not None:
                     always = not may_be_absent(found.expression)
@@ -157,6 +162,8 @@ class FunctionTerms:
                 return self._leaf(value, texts=texts)
             case syntax.FunctionCall("string-join", (path, syntax.StringLiteral(separator))):
                 return self._joined(path, separator, known)
+            case syntax.FunctionCall("string", (argument,)) if (holder := self._holders(argument)) is not None:
+                return _or_empty(FoundTerm(Call("string", (Leaf(holder[1]),)), holder[0]), known)
             case syntax.FunctionCall("string", (argument,)):
                 inner = self._value(argument, known, texts=True)
                 return FoundTerm(Constant("")) if inner is None else _or_empty(inner, known)
@@ -319,7 +326,18 @@ class FunctionLowering:
                 refuse("HX3045", "a text() here is outside the query fragment", path.position, "name its element")
             return self._leaf(path, repeating, branch, context)
 
-        return FunctionTerms(leaves).term(function)
+        return FunctionTerms(leaves, lambda path: self._holder(path, branch, context)).term(function)
+
+    def _holder(self, path: syntax.Argument, branch: Branch, context: Location) -> tuple[str, Path] | None:
+        if not isinstance(path, syntax.PathExpression) or any(step.predicates for step in path.steps):
+            return None
+        found = self._paths.resolve(path, branch, context)
+        if len(found) != 1 or found[0][0] != branch:
+            return None
+        location = found[0][1]
+        if location.document or location.text or not holds_elements(self._paths.tree, location.absolute):
+            return None
+        return location.variable, location.path
 
     def _leaf(
         self, path: syntax.PathExpression, repeating: bool, branch: Branch, context: Location

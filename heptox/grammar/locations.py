@@ -47,6 +47,11 @@ def value_of(tree: SchemaTree, location: Location) -> Term:
     return Term(location.variable, (*location.path, *text))
 
 
+def holds_elements(tree: SchemaTree, path: Path) -> bool:
+    """Whether a node is an element whose value is all the text in others."""
+    return tree.is_element(path) and not (tree.is_leaf(path) or tree.whole_at(path) is not None or has_text(tree, path))
+
+
 def has_text(tree: SchemaTree, path: Path) -> bool:
     """Whether a node is an element with a value that stands beside attributes, or that is in a box."""
     if not tree.is_element(path) or tree.is_leaf(path) or tree.whole_at(path) is not None:
@@ -69,9 +74,11 @@ def require_value(tree: SchemaTree, location: Location, position: Position | Non
     if location.document:
         refuse("HX3044", "the document as a value is outside the query fragment", position)
     here = location.absolute
-    if tree.is_leaf(here) or tree.whole_at(here) is not None or has_text(tree, here):
+    if not holds_elements(tree, here):
         return
     name = tree.written((tree.root, *here))
     element = tree.element(here)
-    hint = f"name its text: {tree.written((element.name,))}/text()" if element.text else "ask for the leaves below it"
+    hint = "ask for the leaves below it, or for string(path)"
+    if element.text:
+        hint = f"name its text: {tree.written((element.name,))}/text()"
     refuse("HX3044", f"{name} is an inner element: whole, or as a value, it is not translated yet", position, hint)

@@ -337,6 +337,8 @@ class _Joins:
     def _tested(self, nodes: NodeSet, path: Path) -> NodeSet:
         """The nodes of a leaf that a selection tests, or a function takes: of those that are nil it would not."""
         leaf = _leaf_of(nodes, path)
+        if path[-1:] != (TEXT,) and not (path and path[-1].startswith("@")) and self._rows.element(leaf).children:
+            raise NotCompiledError("a function takes all text in an element that holds others")
         if not path or not path[-1].startswith("@"):
             nil = self._rows.catalogue.names.attribute(XSI_NIL)
             if any(attribute.name == nil for attribute in self._rows.element(leaf).attributes):

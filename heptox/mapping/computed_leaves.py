@@ -115,7 +115,8 @@ def computed_leaf(side: DeclaredSide, value: ComputedValue, taker: Leaf, finding
     """
     paths: dict[Path, Path] = {}
     for written in value.leaves:
-        found = _leaf_path(side, written, findings)
+        is_whole = Call("string", (LeafValue(written.steps),)) in parts(value.expression)
+        found = _leaf_path(side, written, findings, is_whole=is_whole)
         if found is None:
             return None
         paths[written.steps] = found
@@ -133,13 +134,17 @@ def computed_leaf(side: DeclaredSide, value: ComputedValue, taker: Leaf, finding
     return Leaf(stop, (computed_step(substituted(value.expression, image)),))
 
 
-def _leaf_path(side: DeclaredSide, written: SchemaPath, findings: Findings) -> Path | None:
+def _leaf_path(side: DeclaredSide, written: SchemaPath, findings: Findings, *, is_whole: bool = False) -> Path | None:
+    """The leaf that a function speaks of; of an element that holds others, all its text, where that is taken whole."""
     path = resolve(side, written, findings)
     if path is None:
         return None
     leaf = value_path(side.tree, path)
+    if leaf is None and is_whole and not side.tree.box(path):
+        return path
     if leaf is None:
-        findings.add("HX4009", f"{path_text(side.tree, path)} is no leaf", written, "a function speaks of leaves")
+        hint = "a function speaks of leaves; string(PATH) is all text in an element"
+        findings.add("HX4009", f"{path_text(side.tree, path)} is no leaf", written, hint)
     return leaf
 
 

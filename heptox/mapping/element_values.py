@@ -10,10 +10,10 @@ from heptox.xml import XSI_NIL, XmlElement
 
 
 def values_at(element: XmlElement, path: Path) -> Iterator[str]:
-    """The values at a path, in document order; an element that is nil has none."""
+    """The values at a path, in document order: of an element all text in it; one that is nil has none."""
     if not path or path == (TEXT,):
         if not is_nil(element):
-            yield element.text or ""
+            yield "".join(map(str, element.itertext())) if len(element) else element.text or ""
     elif path[0].startswith("@"):
         value = element.get(path[0][1:])
         if value is not None:

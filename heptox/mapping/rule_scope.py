@@ -14,6 +14,7 @@ from heptox.mapping.selected_paths import value_path
 from heptox.pattern import (
     NODE,
     TAG,
+    Call,
     Leaf,
     StringJoin,
     Term,
@@ -127,7 +128,8 @@ class RuleScope:
         leaves: dict[Leaf | StringJoin, Term] = {}
         for part in () if filled is None else parts(filled.expression):
             if isinstance(part, Leaf | StringJoin):
-                leaf = self._argument(part, places.get(part.path, value))
+                is_whole = Call("string", (part,)) in parts(filled.expression) if filled else False
+                leaf = self._argument(part, places.get(part.path, value), is_whole=is_whole)
                 if leaf is None:
                     return None
                 leaves[part] = leaf
@@ -176,14 +178,16 @@ class RuleScope:
         self.sound = self.sound and filled is not None
         return filled
 
-    def _argument(self, part: Leaf | StringJoin, at: Node) -> Term | None:
-        """What stands for a leaf in a function: a variable, or for string-join a path that begins with one."""
+    def _argument(self, part: Leaf | StringJoin, at: Node, *, is_whole: bool) -> Term | None:
+        """What stands for a leaf in a function: a variable, or for string-join a path that begins with one; one of an
+        element whose text is taken whole.
+        """
         name, *below = part.path
         if isinstance(part, Leaf) and below:
             message = f"{'/'.join(part.path)} is no variable, and only string-join takes a path"
             self.report("HX4039", message, at, "bind the leaf in the body, and write its variable")
             return None
-        term = self.value(name, at) if isinstance(part, Leaf) else self.term(name, at)
+        term = self.value(name, at) if isinstance(part, Leaf) and not is_whole else self.term(name, at)
         if term is None or isinstance(part, Leaf):
             return term
         leaf = self._leaf(self.walk(self.source_path(term), SchemaPath(tuple(below), position=at.position)), at)

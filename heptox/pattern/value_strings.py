@@ -81,6 +81,9 @@ STRINGS: Final = (
         takes_any=True,
     ),
     ValueFunction(
+        "string", (_STRING,), _STRING, str, "{0}", "the string itself; of an element that holds others, all text in it"
+    ),
+    ValueFunction(
         "normalize-space",
         (_STRING,),
         _STRING,

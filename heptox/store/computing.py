@@ -71,7 +71,7 @@ class _Numbered(FunctionTerms):
     """Every part that is no function is a leaf, by its number."""
 
     def __init__(self) -> None:
-        super().__init__(self._numbered)
+        super().__init__(self._numbered, lambda _: None)
         self.parts: list[syntax.Argument] = []
 
     def _numbered(self, part: syntax.Argument, _repeating: bool, _texts: bool) -> tuple[str, Path]:

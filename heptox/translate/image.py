@@ -9,6 +9,7 @@ from itertools import product
 from typing import NoReturn
 
 from heptox.errors import Fault, TranslationError
+from heptox.grammar import holds_elements
 from heptox.mapping import Mapping
 from heptox.pattern import (
     NO_VALUE,
@@ -100,6 +101,8 @@ class Image:
         def image(leaf: Leaf | StringJoin) -> ValueExpression:
             if isinstance(leaf, StringJoin):
                 self._refuse_function(term, "gathers values of nodes that rules make")
+            if holds_elements(self.mapping.target, (*self.member.node(term.variable), *leaf.path)):
+                self._refuse_function(term, "takes all text in an element that rules make")
             origin = self.term(Term(term.variable, leaf.path))
             if leaf.path[-1:] == (TEXT,) and not self._is_sure(term.variable, origin):
                 self._refuse_function(

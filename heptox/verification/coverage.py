@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from heptox.mapping import Mapping, spoken_leaves, tested_values, with_plain_nodes
-from heptox.pattern import TAG
+from heptox.mapping import Mapping, Rule, spoken_leaves, tested_values, with_plain_nodes
+from heptox.pattern import TAG, Call, Leaf, parts, value_expression
 from heptox.schema import TEXT, Path, SchemaTree, plain
 from heptox.verification.round_trips import looked_at
 from heptox.xml import XSI_NIL, XSI_TYPE
@@ -34,6 +34,8 @@ def coverage(read: Mapping) -> Coverage:
     nodes = {plain(head.node) for rule in read.rules for head in rule.head}
     spoken = {path for rule in read.rules for path in spoken_leaves(with_plain_nodes(rule))}
     spoken |= {path for rule in read.rules for path, _ in tested_values(rule)}
+    texts = {path for rule in read.rules for path in _whole_texts(with_plain_nodes(rule))}
+    spoken |= {leaf for leaf in looked_at(read.source, spoken) if _is_in(leaf, texts) and leaf[-1][0] != "@"}
     starts, ends = ({plain(pair[side]) for pair in read.copies()} for side in (0, 1))
     missing = tuple(_missing(read.target, made, nodes, ends))
     return Coverage(*_leaves(read.target, made, ends), missing, *_leaves(read.source, spoken, starts))
@@ -48,6 +50,16 @@ def _leaves(tree: SchemaTree, spoken: set[Path], wholes: set[Path]) -> tuple[tup
         *sorted(wholes),
     ]
     return tuple(path for path in leaves if path in spoken), tuple(path for path in leaves if path not in spoken)
+
+
+def _whole_texts(rule: Rule) -> Iterator[Path]:
+    """The elements all text of which a rule takes."""
+    for term in rule.terms():
+        expression = value_expression(term.path)
+        for part in () if expression is None else parts(expression):
+            match part:
+                case Call("string", (Leaf(path),)):
+                    yield (*rule.node(term.variable), *plain(path))
 
 
 def _is_in(path: Path, wholes: Iterable[Path]) -> bool:

@@ -52,6 +52,7 @@ EXPRESSIONS: Final[tuple[ValueExpression, ...]] = (
     call("concat", A, B),
     call("concat", A, ' & "', N, call("string-length", B)),
     call("normalize-space", A),
+    call("string", call("substring", A, "2")),
     call("translate", A, B, "xé"),
     call("translate", A, "abß", "bad"),
     call("substring", A, 2),
