@@ -12,8 +12,9 @@ from heptox.mapping.model import Argument, HeadNode, Surrogate
 from heptox.mapping.naming import function_name
 from heptox.mapping.paths import known_prefix, owning_stop, path_text, schema_order
 from heptox.mapping.rule_scope import RuleScope
+from heptox.mapping.selected_paths import with_selections
 from heptox.pattern import NODE, TAG, Term, is_constant
-from heptox.schema import Path, quoted, split_selection
+from heptox.schema import Path, plain, quoted, split_selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,8 @@ class HeadReader:
     def _argument(self, written: SurrogateArgument) -> Argument | None:
         """What a surrogate is a function of; ``None`` where it is nothing of the kind, which is reported."""
         tree, path = self.scope.target.tree, written.path.steps
+        if plain(path) in tree:
+            path = with_selections(tree, path, written.path, self.scope.findings) or path
         if written.is_each and isinstance(written.variable, str):
             name = self.scope.source_node(written.variable, written)
             if name is not None and path in tree and tree.is_stop(path):
