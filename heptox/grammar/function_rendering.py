@@ -238,8 +238,10 @@ class FunctionRendering:
     def _compared(self, call: Call, left: ValueExpression, right: ValueExpression) -> syntax.Condition:
         operator = call.function
         assert operator in SIGNS
-        sides = tuple(map(self.value, (left, right)))
+        sides = tuple(map(self._number, (left, right)))
         computed = [one for one in (left, right) if result_type(one) in _NUMBERS and not _is_number(one)]
+        if operator == "!=" and any(isinstance(one, Call) and one.function == "number" for one in (left, right)):
+            raise _unsaid(call)
         moments = {result_type(one) for one in (left, right)} - {Type.STRING, *_NUMBERS}
         if moments or (computed and not any(map(_is_number, (left, right)))):
             raise _unsaid(call)
@@ -249,6 +251,15 @@ class FunctionRendering:
         elif isinstance(sides[0], syntax.NumberLiteral) and result_type(right) is Type.STRING:
             comparison = compared_as_number(flipped(operator), sides[1], sides[0])
         return _all((*self.guards(left), *self.guards(right), comparison))
+
+    def _number(self, expression: ValueExpression) -> syntax.Operand:
+        """A side of a comparison, which may be ``number()`` of a value."""
+        match expression:
+            case Call("number", (inner,)) if not isinstance(inner, Constant):
+                value = self.value(inner)
+                assert not isinstance(value, syntax.StringLiteral | syntax.NumberLiteral)
+                return syntax.NumberValue(value)
+        return self.value(expression)
 
 
 _ALWAYS: Final = syntax.Comparison("=", syntax.StringLiteral(""), syntax.StringLiteral(""))

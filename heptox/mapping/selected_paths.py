@@ -57,7 +57,27 @@ def with_selections(tree: SchemaTree, path: Path, written: SchemaPath, findings:
                 return None
             found = replace(found, path=(*steps[holder + 1 : place + 1], *found.path))
             tests.setdefault(holder, []).append(_joined(tree, steps[: holder + 1], found))
-    return tuple(selection_step(step, tuple(tests.get(place, ()))) for place, step in enumerate(steps))
+    found_steps = list(steps)
+    for place, several in tests.items():
+        merged = _merged(several)
+        if merged is None:
+            message = f"no {path_text(tree, steps[: place + 1])} is selected: one value cannot be two"
+            findings.add("HX4038", message, written, 'one of several values is written [@a = ("x", "y")]')
+            return None
+        found_steps[place] = selection_step(steps[place], merged)
+    return tuple(found_steps)
+
+
+def _merged(tests: list[SelectionTest]) -> tuple[SelectionTest, ...] | None:
+    """Conditions with what several of them say of one leaf's value in one; ``None`` where none is left."""
+    values: dict[Path, set[str]] = {}
+    for test in tests:
+        if test.test == "=":
+            values[test.path] = values.get(test.path, set(test.values)) & set(test.values)
+    if not all(values.values()):
+        return None
+    equal = (SelectionTest("=", path, tuple(sorted(left))) for path, left in values.items())
+    return (*(test for test in tests if test.test != "="), *equal)
 
 
 def _test(

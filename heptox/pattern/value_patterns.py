@@ -1,9 +1,11 @@
-"""Regular expressions that XPath 3.1, Python, RE2 (DuckDB) and Java (Spark) take for the same.
+"""Regular expressions that XPath 3.1, RE2 (DuckDB) and Java (Spark) take for the same.
 
 They have characters, ``.``, classes such as ``[a-z]`` and ``[^0-9]``, the escapes ``\\d`` and ``\\s``, groups, ``|``,
-``^`` and ``$`` for the ends of the string, and quantifiers, greedy or not. Left out is what engines read differently,
-and what makes some of them take very long: what repeats without a bound inside of what does, quantifiers of what may be
-empty, references to groups, ``\\w``, categories, and groups that are captured inside of what repeats.
+``^`` and ``$`` for the ends of the string, and quantifiers, greedy or not. Here RE2 evaluates them, in time that is in
+proportion to the text, and not Python's own engine, which a stranger's pattern could stop. Left out is what engines
+read differently, and what makes some of them take very long: what repeats without a bound inside of what does,
+quantifiers of what may be empty, references to groups, ``\\w``, categories, and groups that are captured inside of
+what repeats.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
+
+import re2
 
 LONGEST: Final = 500
 """Characters of a regular expression at most."""
@@ -30,9 +34,8 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A regular expression for Python, and for RE2 and Java, with what is known of it."""
+    """A regular expression for RE2 and Java, with what is known of it."""
 
-    python: str
     shared: str
     may_be_empty: bool = False
     is_unbounded: bool = False
@@ -43,7 +46,6 @@ class Pattern:
         """One after the other, or one of them with ``|`` between."""
         may_be_empty = self.may_be_empty or other.may_be_empty if between else self.may_be_empty and other.may_be_empty
         return Pattern(
-            self.python + between + other.python,
             self.shared + between + other.shared,
             may_be_empty,
             self.is_unbounded or other.is_unbounded,
@@ -52,8 +54,8 @@ class Pattern:
         )
 
 
-_EMPTY: Final = Pattern("", "", may_be_empty=True)
-_ESCAPES: Final = {"d": Pattern(r"\d", r"\p{Nd}"), "s": Pattern(r" \t\n\r", r" \t\n\r")}
+_EMPTY: Final = Pattern("", may_be_empty=True)
+_ESCAPES: Final = {"d": Pattern(r"\p{Nd}"), "s": Pattern(r" \t\n\r")}
 
 
 @lru_cache(maxsize=256)
@@ -73,9 +75,9 @@ def read_pattern(text: str) -> Pattern:
 
 
 @lru_cache(maxsize=256)
-def compiled(text: str) -> re.Pattern[str]:
-    """A regular expression of XPath as Python's."""
-    return re.compile(read_pattern(text).python)
+def compiled(text: str) -> Any:
+    """A regular expression of XPath for RE2, which takes time in proportion to the text."""
+    return re2.compile(read_pattern(text).shared)
 
 
 class _Reader:
@@ -116,14 +118,13 @@ class _Reader:
             raise PatternError("what may be empty is repeated")
         if most is None and atom.is_unbounded:
             raise PatternError("what is repeated without a bound is repeated again")
-        is_group = atom.python.startswith("(") and not atom.python.startswith("(?:")
+        is_group = atom.shared.startswith("(") and not atom.shared.startswith("(?:")
         if atom.groups > is_group and most != 1:
             raise PatternError("a group stands inside of what is repeated (use (?:...) there)")
         times = atom.times * (most or 1)
         if times > MOST_TIMES or least > (MOST_TIMES if most is None else most):
             raise PatternError(f"{quantifier[0]} repeats too often")
         return Pattern(
-            atom.python + quantifier[0],
             atom.shared + quantifier[0],
             least == 0,
             atom.is_unbounded or most is None,
@@ -135,11 +136,11 @@ class _Reader:
         character = self.take()
         match character:
             case ".":
-                return Pattern(r"[^\n\r]", r"[^\n\r]")
+                return Pattern(r"[^\n\r]")
             case "^":
-                return Pattern("^", "^", may_be_empty=True)
+                return Pattern("^", may_be_empty=True)
             case "$":
-                return Pattern(r"\Z", r"\z", may_be_empty=True)
+                return Pattern(r"\z", may_be_empty=True)
             case "[":
                 return self.character_class()
             case "(":
@@ -147,7 +148,7 @@ class _Reader:
             case "\\":
                 escaped = self.escaped()
                 in_class = escaped is _ESCAPES["s"]
-                return Pattern(f"[{escaped.python}]", f"[{escaped.shared}]") if in_class else escaped
+                return Pattern(f"[{escaped.shared}]") if in_class else escaped
         if character in _SPECIAL:
             raise PatternError(f"{character} stands for itself as \\{character} only")
         return _literal(character)
@@ -162,7 +163,6 @@ class _Reader:
             raise PatternError("( is not closed")
         opening = "(" if capturing else "(?:"
         return Pattern(
-            f"{opening}{inner.python})",
             f"{opening}{inner.shared})",
             inner.may_be_empty,
             inner.is_unbounded,
@@ -188,10 +188,7 @@ class _Reader:
             members.append(self.member())
         self.place += 1
         opening = "[^" if negated else "["
-        python, shared = (
-            "".join(texts) for texts in zip(*((part.python, part.shared) for part in members), strict=True)
-        )
-        return Pattern(f"{opening}{python}]", f"{opening}{shared}]")
+        return Pattern(f"{opening}{''.join(member.shared for member in members)}]")
 
     def member(self) -> Pattern:
         """A character, a range or an escape in a class."""
@@ -202,7 +199,7 @@ class _Reader:
         last = self.class_character()
         if last in _ESCAPES.values() or _character(first) > _character(last):
             raise PatternError("a range in a class goes from a character to a later one")
-        return Pattern(f"{first.python}-{last.python}", f"{first.shared}-{last.shared}")
+        return Pattern(f"{first.shared}-{last.shared}")
 
     def class_character(self) -> Pattern:
         character = self.take()
@@ -226,11 +223,11 @@ def _literal(character: str) -> Pattern:
         f"\\{character}" if character.isascii() and not character.isalnum() and character.isprintable() else character
     )
     text = " " if character == " " else text
-    return Pattern(text, text)
+    return Pattern(text)
 
 
 def _character(literal: Pattern) -> str:
-    return literal.python[-1]
+    return literal.shared[-1]
 
 
 # -- replacements ------------------------------------------------------------------------------------------------
@@ -299,7 +296,8 @@ def replaced(value: str, pattern: str, replacement: str) -> str:
     """
     parts = read_replacement(replacement)
 
-    def text(found: re.Match[str]) -> str:
-        return "".join((found[part] or "") if isinstance(part, int) else part for part in parts)
+    def text(found: Any) -> str:
+        return "".join((found.group(part) or "") if isinstance(part, int) else part for part in parts)
 
-    return compiled(pattern).sub(text, value)
+    made: str = compiled(pattern).sub(text, value)
+    return made
