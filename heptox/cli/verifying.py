@@ -137,6 +137,8 @@ def _notes(found: Verification, mapping: Mapping) -> Iterator[str]:
         yield f"idle: rule {number} {law} made nothing of any document"
     for side, key in found.assumed:
         yield f"assumed: the {side} key {_key(mapping, side, key)}, which is declared and not guaranteed by validity"
+    for text in found.inverses:
+        yield f"assumed: {text}"
     for law, leaf, count in found.conflicts:
         documents = "document" if count == 1 else "documents"
         name = _leaf(mapping, law, leaf)
@@ -219,6 +221,7 @@ def _as_json(found: Verification, mapping: Mapping, repeat: str) -> dict[str, An
             {"direction": str(law), "leaf": _leaf(mapping, law, leaf), "documents": count}
             for law, leaf, count in found.conflicts
         ],
+        "inverses": list(found.inverses),
         "faults": [str(fault) for fault in found.faults],
         "repeat": repeat,
         "counterexample": None if found.counterexample is None else _example(found.counterexample),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-NO_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What is no XML character, so that no query can hold it."""
+from heptox.xml import NO_CHARACTER
 
 _REFERENCE: Final = re.compile(r"&(?:#([0-9]+)|#x([0-9A-Fa-f]+)|(lt|gt|amp|quot|apos));|&")
 _ENTITIES: Final = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}

@@ -40,7 +40,6 @@ from heptox.grammar.query import (
 from heptox.grammar.query_conditions import UNCOMPARED, ConditionBuilder
 from heptox.grammar.query_elements import IN_PROLOG, ElementBuilder
 from heptox.grammar.query_functions import FunctionBuilder
-from heptox.grammar.query_literals import NO_CHARACTER
 from heptox.grammar.query_outside import ARITHMETIC, is_infix
 from heptox.grammar.query_parts import (
     CONDITIONS,
@@ -58,6 +57,7 @@ from heptox.grammar.query_prolog import PrologError, declared_namespaces
 from heptox.grammar.query_refusals import Refusals, RefusedError, Scope
 from heptox.grammar.query_steps import StepBuilder
 from heptox.grammar.tag_value import tag_value_argument
+from heptox.xml import NO_CHARACTER
 
 _START: Final = {COLLECTION: COLLECTION, ".": "the context item"}
 

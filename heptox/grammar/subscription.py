@@ -27,11 +27,10 @@ from heptox.grammar.alternatives import (
     there_is,
 )
 from heptox.grammar.parsing import DEEPEST, fault_at, offset_position, parse_text, position_of
-from heptox.grammar.query_literals import NO_CHARACTER
 from heptox.grammar.subscription_outside import outside_construct
 from heptox.grammar.subscription_scanner import scan_subscription
 from heptox.pattern import ANY_ATTRIBUTE, Axis, Number, Sign, Text, TreePattern, ValueTest, flipped, printed_test
-from heptox.xml import NO_PREFIXES, Prefixes, UnboundPrefixError
+from heptox.xml import NO_CHARACTER, NO_PREFIXES, Prefixes, UnboundPrefixError
 
 _SHOWN: Final = 200
 _NAME: Final = re.compile(r"(?:Q\{[^{}]*\})?[^@)\s}]*\Z")

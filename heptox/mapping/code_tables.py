@@ -8,6 +8,7 @@ from io import StringIO
 from typing import Final, TypeAlias
 
 from heptox.errors import Fault, MappingError, Position
+from heptox.xml import NO_CHARACTER
 
 MOST_CODES: Final = 10_000
 """Rows of a table at most."""
@@ -35,6 +36,9 @@ def read_codes(text: str, file: str) -> Codes:
             at = Position(rows.line_num, 1, file)
             if not row:
                 continue
+            if unsaid := next(filter(None, map(NO_CHARACTER.search, row)), None):
+                message = f"U+{ord(unsaid[0]):04X} is no XML character"
+                faults.append(Fault("HX4042", message, at, hint="leave it out"))
             if len(row) != 2:
                 message = f"{len(row)} columns in a row of a table of codes"
                 faults.append(Fault("HX4042", message, at, hint="a row has two: CODE,VALUE"))

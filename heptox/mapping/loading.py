@@ -42,6 +42,8 @@ from heptox.mapping.readings import MappingLines, Reading, read_along, read_mirr
 from heptox.schema import Path, SchemaGraph, SchemaTree, parse_schema, read_schema
 from heptox.xml import STANDARD_INPUT, decode_dtd, decode_text, file_name, read_text
 
+MOST_TABLE: Final = 16_000_000
+"""Bytes of a table of codes at most."""
 RULES_SUFFIX: Final = ".rules"
 
 
@@ -291,8 +293,15 @@ def _among(files: Files[str, bytes], folder: str | os.PathLike[str]) -> ReadSche
 
 
 def _tables_in(folder: str | os.PathLike[str]) -> ReadTable:
-    """Reads the tables that stand in a folder."""
-    return lambda file: read_text(FilePath(folder) / file)
+    """Reads the tables that stand in a folder: files that are called so, and no devices."""
+
+    def read(file: str) -> str:
+        path = FilePath(folder) / file
+        if path.suffix.lower() != ".csv" or (path.exists() and not path.is_file()):
+            raise MappingError(Fault("HX4042", "it is no file called *.csv", hint="name a table of codes CODES.csv"))
+        return read_text(path, maximum_size=MOST_TABLE)
+
+    return read
 
 
 def _tables_among(files: Files[str, bytes], folder: str | os.PathLike[str]) -> ReadTable:

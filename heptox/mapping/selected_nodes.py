@@ -133,7 +133,7 @@ def _selecting(node: Path, path: Path) -> Iterator[tuple[Path, str]]:
 _MOST_CODES: Final = 20
 
 
-MOST_BY_VALUES: Final = 1_000
+MOST_BY_VALUES: Final = 200
 """Rules at most that one with several values in its selections stands for."""
 
 

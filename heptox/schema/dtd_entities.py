@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from heptox.errors import Fault, InputError, Position, SchemaError
 from heptox.schema.catalogues import CATALOGUE, Catalogues, ExternalIdentifier, beside, path_of
-from heptox.xml import decode_dtd, file_name, read_bytes, unreadable
+from heptox.xml import NO_CHARACTER, decode_dtd, file_name, read_bytes, unreadable
 
 MOST_FILES: Final = 1000
 """Files of which a DTD is made at most."""
@@ -29,7 +29,6 @@ REFERENCE_COST: Final = 100
 MOST_NESTED: Final = 100
 """Parameter entities that are open inside each other at most."""
 _TEXT_DECLARATION: Final = re.compile(r"\A\ufeff?(?:<\?xml[ \t\n][^>]*\?>)?")
-_NO_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Place(NamedTuple):
@@ -245,5 +244,5 @@ def tokens_of(text: str, start: int = 0, *, ends: str = "") -> list[Token]:
 
 def illegal_character(text: str) -> tuple[int, str] | None:
     """Where a text has its first character that XML cannot hold, and which it is."""
-    found = _NO_CHARACTER.search(text)
+    found = NO_CHARACTER.search(text)
     return (found.start(), f"U+{ord(found[0]):04X}") if found else None

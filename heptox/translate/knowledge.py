@@ -123,6 +123,8 @@ def _partly_carried(mapping: Mapping) -> Iterator[Path]:
             yield source
 
 
+MOST_MAKERS: Final = 150
+"""Rules that make one node at most that are compared with each other."""
 MOST_TYPES: Final = 100
 """Element types of a schema at most whose whole tree is looked at."""
 
@@ -317,9 +319,13 @@ def _decided_origin(rule: Rule, head: HeadNode, path: Path) -> tuple[Path, Path]
 
 @_remembered
 def makers(mapping: Mapping, node: Path) -> tuple[Rule, ...]:
-    """The rules that make nodes at ``node``, without those whose every node another of them makes as well."""
+    """The rules that make nodes at ``node``, without those whose every node another of them makes as well; of more than
+    :data:`MOST_MAKERS` all of them, which only costs brevity.
+    """
     sources = source_constraints(mapping)
     rules = sorted(making(mapping).get(node, ()), key=lambda rule: len(rule.head))
+    if len(rules) > MOST_MAKERS:
+        return tuple(rules)
     kept: list[Rule] = []
     for rule in rules:
         made = _identities(mapping, rule, node)

@@ -12,6 +12,7 @@ from heptox.errors import Fault, HeptoxError
 from heptox.mapping import ExchangeReceipt, Mapping, Trace, exchange, owning_stop, path_text
 from heptox.pattern import TAG
 from heptox.schema import COMPUTED, TEXT, Path, SchemaTree, is_of_xsd, validity_faults
+from heptox.verification.inverses import broken_inverses
 from heptox.xml import Document, XmlElement, parse_document, write_document
 
 if TYPE_CHECKING:
@@ -117,6 +118,12 @@ class Images:
             found = [f'"{code}"' for each, code in codes if each == table]
             more = f" and {len(found) - MOST_REASONS} more" if len(found) > MOST_REASONS else ""
             yield f"{table} does not have {', '.join(found[:MOST_REASONS])}{more}: what these stand for is left out"
+
+    def broken_promises(self) -> Iterator[str]:
+        """What declared inverses do not give back of given documents."""
+        found = [fault for one in self.all for fault in broken_inverses(self.read, one.document)]
+        for fault in found[:MOST_REASONS]:
+            yield f"line {fault.position.line if fault.position else 1}: {fault.message}"
 
     def several_values(self) -> Iterator[str]:
         """Leaves that are there once, for which given documents bring several values."""

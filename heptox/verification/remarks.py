@@ -31,6 +31,7 @@ from heptox.verification.cases import DOCUMENTS, CaseMaker
 from heptox.verification.contradictions import brought_elsewhere, never_taken, not_as_selected, selecting_nothing
 from heptox.verification.coverage import Coverage, coverage
 from heptox.verification.images import Images
+from heptox.verification.inverses import wrong_inverses
 from heptox.verification.laws import Law, served
 from heptox.verification.nodes import every_node
 from heptox.verification.round_trips import (
@@ -217,6 +218,8 @@ class _DirectionRemarks:
             if not self.images.are_random:
                 yield from map(self.remark, self.images.several_values())
                 yield from map(self.remark, self.images.unknown_codes())
+                yield from map(self.remark, self.images.broken_promises())
+            yield from (self.remark(fault.message) for fault in wrong_inverses(self.read)[0])
             if len(served(self.whole)) == len(Law):
                 yield from self._do_not_come_back()
                 yield from self._come_back_twice()

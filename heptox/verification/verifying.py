@@ -23,6 +23,7 @@ from heptox.translate import translate
 from heptox.verification.assumptions import broken_declarations, broken_keys
 from heptox.verification.cases import CaseMaker, as_read
 from heptox.verification.documents import Instance, holds_something, instance_of
+from heptox.verification.inverses import broken_inverses, wrong_inverses
 from heptox.verification.items import same_items
 from heptox.verification.laws import Law, served
 from heptox.verification.round_trips import (
@@ -87,7 +88,8 @@ class Verification:
     directions that the mapping serves. ``untested`` says why nothing was tested by a law. ``refused`` counts by error
     code the queries that are not translated or raise an error themselves, ``stopped`` those that took too long.
     ``idle`` are the rules of a direction, counted from 1, that made nothing of any document. ``assumed`` are the
-    declared keys of a side that all random documents obeyed; ``conflicts`` counts those left out as they bring several
+    declared keys of a side that all random documents obeyed, ``inverses`` the declared ones that are wrong for some
+    strings; ``conflicts`` counts those left out as they bring several
     values for a leaf of the asking side that is there once. ``faults`` say what given documents break of what the
     mapping declares. ``round_trips`` are by the law of the side whose documents go there and back.
     """
@@ -101,6 +103,7 @@ class Verification:
     idle: tuple[tuple[Law, int], ...] = ()
     assumed: tuple[tuple[Side, Path], ...] = ()
     conflicts: tuple[tuple[Law, Path, int], ...] = ()
+    inverses: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
     round_trips: dict[Law, RoundTrip] = field(default_factory=dict)
     counterexample: Counterexample | None = None
@@ -214,6 +217,7 @@ class _Verifying:
             tuple((one.law, number) for one in self.readings for number in one.idle),
             tuple((one.law.answers, key) for one in self.readings for key in one.maker.assumed),
             tuple((one.law, *count) for one in self.readings for count in sorted(one.maker.conflicts.items())),
+            tuple(text for one in self.readings for text in one.assumed_inverses),
             tuple(fault for one in self.readings for fault in one.faults),
             {one.law: one.journeys.summary(self.arrows) for one in self.readings} if both else {},
             counterexample,
@@ -233,7 +237,8 @@ class _Reading:
         self.judge = _Judge(mapping, law)
         self.journeys = _Journeys(self.read, law, len(served(mapping)) == len(Law))
         given = [instance_of(self.read, document) for document in documents]
-        self.faults = tuple(fault for one in given for fault in self._broken(one))
+        wrong, self.assumed_inverses = wrong_inverses(self.read)
+        self.faults = (*wrong, *(fault for one in given for fault in self._broken(one)))
         self.given = tuple(one for one in given if not one.conflicts)
         self.idle = dict(enumerate(self.read.rules, start=1))
         self._seen(given)
@@ -242,6 +247,7 @@ class _Reading:
 
     def _broken(self, instance: Instance) -> Iterator[Fault]:
         yield from broken_declarations(self.read, instance.document)
+        yield from broken_inverses(self.read, instance.document)
         root = instance.document.root
         for leaf, count in instance.conflicts:
             name = path_text(self.read.target, leaf)

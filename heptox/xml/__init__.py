@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from heptox.doors import later
 from heptox.xml.files import (
     MAXIMUM_SIZE as MAXIMUM_SIZE,
+    NO_CHARACTER as NO_CHARACTER,
     STANDARD_INPUT as STANDARD_INPUT,
     decode_dtd as decode_dtd,
     decode_text as decode_text,

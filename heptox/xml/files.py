@@ -12,6 +12,8 @@ from typing import Final, Literal
 
 from heptox.errors import Fault, InputError, Position
 
+NO_CHARACTER: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What is no XML character, so that no document, schema, mapping or query can hold it."""
 MAXIMUM_SIZE: Final = 1 << 30
 """How many bytes a file may have, unless the caller says otherwise.
 

@@ -22,7 +22,7 @@ _SCHEMA_LINE: Final = re.compile(
 # In them, a table of codes is named where a value is looked up in it; what stands in strings and comments names none.
 _TABLE: Final = re.compile(
     r'"(?:[^"]|"")*"|Q\{[^{}\n]*\}|#[^\n]*'
-    r'|(?P<before>(?<![\w.:-])lookup\s*\(\s*")(?P<file>(?:[^"\n]|"")+)"'
+    r'|(?P<before>(?<![\w.:-])(?:lookup|code-of)\s*\(\s*")(?P<file>(?:[^"\n]|"")+)"'
 )
 _FILE_NAME: Final = re.compile(r"\w[\w.-]{0,63}")
 FILE_NAME_BYTES: Final = 255
@@ -62,7 +62,8 @@ class MappingFiles:
         """Raise :class:`PeerError` (HX7103) where there is more of the mapping or its schemas than others may send, as
         far as that is seen without reading them."""
         largest = max((len(content) for file, content in self.files.items() if file.endswith(TABLE_SUFFIX)), default=0)
-        if largest * self.files[self.mapping].count(b"lookup") > MOST_LOOKED_UP:
+        looked_up = sum(self.files[self.mapping].count(name) for name in (b"lookup", b"code-of"))
+        if largest * looked_up > MOST_LOOKED_UP:
             message = f"more than {MOST_LOOKED_UP:,} bytes of tables in all functions"
             raise PeerError(Fault("HX7103", message, file=self.mapping))
         for file, content in self.files.items():
@@ -105,6 +106,11 @@ class MappingFiles:
             hint = "join tables: the codes of one may stand in another"
             message = f"{len(tables)} tables of codes; {MOST_FILES} files travel together at most"
             raise PeerError(Fault("HX7103", message, hint=hint))
+        folder = mapping.parent.resolve()
+        for name in tables:
+            if not (folder / name).resolve().is_relative_to(folder):
+                hint = "only what stands beside the mapping, or in folders there, is sent to others"
+                raise PeerError(Fault("HX7103", f"the table {name} stands elsewhere", file=str(mapping), hint=hint))
         files |= {table: read_text(mapping.parent / name).encode() for name, table in tables.items()}
         return cls({**files, kept: text}, kept)
 
