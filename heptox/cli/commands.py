@@ -47,7 +47,7 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     "map show": CommandEntry("heptox.cli.mapping:show", "Print a mapping as rules, which can be edited and loaded."),
     "map apply": CommandEntry("heptox.cli.mapping:apply", "Print the document that a mapping makes of a document."),
     "map suggest": CommandEntry(
-        "heptox.cli.suggesting:suggest", "Suggest the arrows of a mapping between two schemas."
+        "heptox.cli.suggesting:suggest", "Suggest the lines of a mapping between two schemas."
     ),
     "map test": CommandEntry(
         "heptox.cli.verifying:verify",

@@ -34,9 +34,12 @@ _ONE_NODE = "a function speaks of leaves that one node has once; string-join gat
 
 def with_tables(arrow: Arrow, read: ReadTable, findings: Findings) -> Arrow | None:
     """An arrow with the tables that it looks values up in; ``None`` after reporting what is wrong with its functions
-    (HX4042, HX4071 to HX4073).
+    (HX4041, HX4042, HX4071 to HX4073).
     """
     known = CodeTables(read, findings)
+    if arrow.inverses and (not isinstance(arrow.source, ComputedValue) or arrow.source.constant is not None):
+        message = f"{arrow.source} is no function of leaves, and has no inverse"
+        findings.add("HX4041", message, arrow.inverses[0], "leave it out: a leaf comes back as it is")
     if not isinstance(arrow.source, ComputedValue):
         return arrow
     source, *inverses = (known.filled(value) for value in (arrow.source, *arrow.inverses))
