@@ -87,9 +87,8 @@ class Image:
             return Term(_inside_name(term.variable), term.path)
         if not node:
             return self._root_term(term)
-        provider = self.providers.get(term)
-        copy = self.copies[term.variable][0] if provider is None else provider
-        return supplied(copy.node(node), term.path)
+        copy = self.providers.get(term) or next(iter(self.copies[term.variable]), None)
+        return None if copy is None else supplied(copy.node(node), term.path)
 
     def _computed(self, term: Term, expression: ValueExpression) -> Term | None:
         """A function of leaves as one of what they take their values from.
