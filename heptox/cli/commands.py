@@ -46,9 +46,7 @@ COMMANDS: Final[dict[str, CommandEntry]] = {
     "map check": CommandEntry("heptox.cli.mapping:check", "Check a mapping; every fault is reported in one run."),
     "map show": CommandEntry("heptox.cli.mapping:show", "Print a mapping as rules, which can be edited and loaded."),
     "map apply": CommandEntry("heptox.cli.mapping:apply", "Print the document that a mapping makes of a document."),
-    "map suggest": CommandEntry(
-        "heptox.cli.suggesting:suggest", "Suggest the lines of a mapping between two schemas."
-    ),
+    "map suggest": CommandEntry("heptox.cli.suggesting:suggest", "Suggest the lines of a mapping between two schemas."),
     "map test": CommandEntry(
         "heptox.cli.verifying:verify",
         "Test a mapping on random documents and queries; print the smallest counterexample.",
