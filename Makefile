@@ -27,7 +27,7 @@ test: $(VENV)/.development ## everything: check, and the tests
 tests: $(VENV)/.development ## the tests alone
 	@commit=$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0); seed=$${SEED:-$$((0x$$commit))}; $(RUN_TESTS)
 
-test-long: $(VENV)/.development ## all tests, with five times the examples, new ones each time, and larger networks
+test-long: $(VENV)/.development ## all tests, with four times the examples, new ones each time, and larger networks
 	@export HEPTOX_TESTS=long; seed=$${SEED:-$$(date +%s)}; $(RUN_TESTS)
 
 check: $(VENV)/.development ## format, lint, types, layers, generated pages

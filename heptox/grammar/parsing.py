@@ -20,7 +20,6 @@ from lark.lexer import PatternStr
 from heptox.checks import Check, no_check
 from heptox.errors import Fault, GrammarError, Position, near_names
 from heptox.grammar.kept_parser import kept_parser
-from heptox.xml import NO_CHARACTER
 
 DEEPEST: Final = 200
 """How many levels of syntax may lie within each other; more could exhaust the stack."""
@@ -65,10 +64,6 @@ def parse_text(
 
     Raises :class:`GrammarError`: HX3001 with position, excerpt and what was expected; HX3003 for too deep a nesting.
     """
-    if found := NO_CHARACTER.search(text):
-        position = offset_position(text, found.start(), file, first_line)
-        message = f"U+{ord(found[0]):04X} is no XML character"
-        raise GrammarError(fault_at("HX3001", message, text, position, first_line=first_line))
     parser = load_grammar(grammar, start, plain=text.isascii())
     try:
         tree = _parsed(parser, text, check)

@@ -6,15 +6,15 @@ import os
 from typing import Final, TypeVar
 
 LONG: Final = os.environ.get("HEPTOX_TESTS") == "long"
-_SHARE: Final = 5
+_SHARE: Final = 4
 
 _Value = TypeVar("_Value")
 
 
 def tries(number: int) -> int:
-    """How many examples a property is tried on: all in long runs, else a fifth.
+    """How many examples a property is tried on: all in long runs, else a fourth.
 
-    >>> tries(300) in (60, 300)
+    >>> tries(300) in (75, 300)
     True
     """
     return number if LONG else max(number // _SHARE, 2)
