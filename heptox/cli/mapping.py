@@ -23,6 +23,7 @@ from heptox.mapping import (
     LARGE,
     ExchangeReceipt,
     Mapping,
+    codes_by_table,
     exchange,
     load_mapping,
     load_mapping_text,
@@ -223,13 +224,8 @@ def exchanged(
 
 
 def _note_unknown_codes(codes: Iterable[tuple[str, str]]) -> None:
-    by_table: dict[str, list[str]] = {}
-    for table, code in sorted(codes):
-        by_table.setdefault(table, []).append(f'"{code}"')
-    for table, found in by_table.items():
-        more = f" and {len(found) - _SHOWN_CODES:,} more" if len(found) > _SHOWN_CODES else ""
-        shown_codes = ", ".join(found[:_SHOWN_CODES])
-        print_note(f"codes that {table} does not have: {shown_codes}{more}; what they stand for is left out")
+    for table, listed in codes_by_table(codes, _SHOWN_CODES):
+        print_note(f"codes that {table} does not have: {listed}; what they stand for is left out")
 
 
 def _note_conflicts(count: int, leaves: Iterable[str] = ()) -> None:

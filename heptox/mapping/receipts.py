@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 
 from heptox.mapping.model import Rule
-from heptox.pattern import Leaf, Lookup, Term, computed_step, parts, value_expression
+from heptox.pattern import Leaf, Lookup, Term, computed_parts, computed_step
 from heptox.schema import Path
 
 
@@ -24,11 +26,22 @@ class ExchangeReceipt:
     unknown_codes: set[tuple[str, str]] = field(default_factory=set)
 
 
+def codes_by_table(codes: Iterable[tuple[str, str]], most: int) -> Iterator[tuple[str, str]]:
+    """Tables with the codes that they do not have, ``most`` of each.
+
+    >>> list(codes_by_table({("a.csv", "y"), ("a.csv", "x"), ("b.csv", "z")}, 1))
+    [('a.csv', '"x" and 1 more'), ('b.csv', '"z"')]
+    """
+    for table, found in groupby(sorted(codes), itemgetter(0)):
+        listed = [f'"{code}"' for _, code in found]
+        more = f" and {len(listed) - most:,} more" if len(listed) > most else ""
+        yield table, ", ".join(listed[:most]) + more
+
+
 def looked_up(rule: Rule) -> Iterator[tuple[Term, Lookup]]:
     """The terms of the codes that a rule looks up for leaves, without another value for what the table has not."""
     for term in dict.fromkeys(term for head in rule.head for _, term in head.leaves):
-        expression = value_expression(term.path)
-        for part in () if expression is None else parts(expression):
+        for part in computed_parts(term.path):
             if isinstance(part, Lookup) and part.other is None and part.table:
                 code = part.argument
                 yield Term(term.variable, code.path if isinstance(code, Leaf) else (computed_step(code),)), part

@@ -23,9 +23,9 @@ from heptox.pattern import (
     Term,
     Text,
     Variable,
+    computed_parts,
     is_computed,
     leaf_paths,
-    parts,
     value_expression,
 )
 from heptox.schema import Path, SelectionTest, plain, selection_step, split_selection
@@ -113,8 +113,8 @@ def tested_values(rule: Rule) -> Iterator[tuple[Path, str]]:
     for name, test in (one for part in rule.optional for one in part.tests):
         yield from (((*rule.node(name), *test.path), value) for value in test.values)
     for term in rule.terms():
-        node, expression = rule.node(term.variable), value_expression(term.path)
-        for part in () if expression is None else parts(expression):
+        node = rule.node(term.variable)
+        for part in computed_parts(term.path):
             match part:
                 case Call(_, (Leaf(path), Constant(value))):
                     yield (*node, *path), value

@@ -91,6 +91,7 @@ from heptox.pattern.value_expression import (
     Lookup as Lookup,
     StringJoin as StringJoin,
     ValueExpression as ValueExpression,
+    computed_parts as computed_parts,
     computed_step as computed_step,
     constant_step as constant_step,
     is_computed as is_computed,

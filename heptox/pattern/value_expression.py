@@ -123,6 +123,12 @@ def parts(expression: ValueExpression) -> Iterator[ValueExpression]:
         yield from parts(part)
 
 
+def computed_parts(path: Path) -> Iterator[ValueExpression]:
+    """All that a computed leaf is made of; nothing of any other leaf."""
+    expression = value_expression(path)
+    return iter(()) if expression is None else parts(expression)
+
+
 def leaf_paths(expression: ValueExpression) -> tuple[Path, ...]:
     """The paths of the leaves that an expression speaks of, each once; those that repeat too."""
     return tuple(dict.fromkeys(part.path for part in parts(expression) if isinstance(part, Leaf | StringJoin)))

@@ -9,8 +9,8 @@ from itertools import count, islice
 from typing import Final
 
 from heptox.errors import Fault, Position
-from heptox.mapping import Mapping
-from heptox.schema import TEXT, AttributeType, Path, SchemaTree, is_identifier
+from heptox.mapping import Mapping, is_selected
+from heptox.schema import TEXT, AttributeType, Path, SchemaTree, is_identifier, split_selection
 from heptox.xml import Document, XmlElement, line_of
 
 MOST_REPORTED: Final = 10
@@ -18,7 +18,7 @@ MOST_REPORTED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Leaf:
+class DocumentLeaf:
     """A value in a document: of an attribute, or the text of an element."""
 
     element: XmlElement
@@ -60,8 +60,8 @@ def broken_keys(mapping: Mapping, document: Document) -> tuple[Fault, ...]:
 
 
 def _broken_key(mapping: Mapping, document: Document, key: Path) -> Iterator[Fault]:
-    first: dict[str, _Leaf] = {}
-    for leaf in _leaves(mapping.source, document.root, key):
+    first: dict[str, DocumentLeaf] = {}
+    for leaf in leaves_at(mapping.source, document.root, key):
         before = first.setdefault(leaf.value, leaf)
         if before is not leaf:
             yield Fault(
@@ -86,7 +86,7 @@ def _broken_references(mapping: Mapping, document: Document) -> Iterator[Fault]:
         if reference.inferred:
             continue
         name, key = (mapping.source.written(path) for path in (reference.source, reference.target))
-        known = {leaf.value for leaf in _leaves(mapping.source, document.root, reference.target)}
+        known = {leaf.value for leaf in leaves_at(mapping.source, document.root, reference.target)}
         broken = (
             Fault(
                 "HX5012",
@@ -94,7 +94,7 @@ def _broken_references(mapping: Mapping, document: Document) -> Iterator[Fault]:
                 Position(line_of(leaf.element), 1, document.file),
                 hint="what refers to nothing is exchanged without what it would refer to",
             )
-            for leaf in _leaves(mapping.source, document.root, reference.source)
+            for leaf in leaves_at(mapping.source, document.root, reference.source)
             if leaf.value not in known
         )
         yield from _few(broken, f"{name} refer to nothing")
@@ -103,7 +103,7 @@ def _broken_references(mapping: Mapping, document: Document) -> Iterator[Fault]:
 def obey_keys(mapping: Mapping, document: Document) -> bool:
     """Give every declared key that comes twice a value of its own, in place; ``False`` where its type allows none."""
     for key in declared_keys(mapping):
-        leaves = list(_leaves(mapping.source, document.root, key))
+        leaves = list(leaves_at(mapping.source, document.root, key))
         used = Counter(leaf.value for leaf in leaves)
         if max(used.values(), default=0) > 1 and not _is_free(mapping.source, key):
             return False
@@ -124,23 +124,28 @@ def _is_free(tree: SchemaTree, leaf: Path) -> bool:
     return attribute.type in kinds and not attribute.fixed
 
 
-def _leaves(tree: SchemaTree, root: XmlElement, path: Path) -> Iterator[_Leaf]:
-    """The values at a leaf path of a document, in document order."""
+def leaves_at(tree: SchemaTree, root: XmlElement, path: Path) -> Iterator[DocumentLeaf]:
+    """The values at a leaf path of a document, or the elements at that of a node, in document order; where the path has
+    selections, of those nodes.
+    """
 
-    def below(element: XmlElement, here: Path) -> Iterator[_Leaf]:
+    def below(element: XmlElement, here: Path) -> Iterator[DocumentLeaf]:
         if path in (here, (*here, TEXT)):
-            yield _Leaf(element, None)
+            yield DocumentLeaf(element, None)
             return
         step = path[len(here)]
         if step.startswith("@"):
             if element.get(step[1:]) is not None:
-                yield _Leaf(element, step[1:])
+                yield DocumentLeaf(element, step[1:])
         else:
             there = (*here, step)
             boxed = tree.box(there) is not None
+            selected, tests = split_selection(step)
             for child in element:
                 name = str(child.tag)
-                if name == step or (boxed and tree.value_of_tag(there, name) is not None):
+                if (name == selected and is_selected(child, tests)) or (
+                    boxed and tree.value_of_tag(there, name) is not None
+                ):
                     yield from below(child, there)
 
     return below(root, ())

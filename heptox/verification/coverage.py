@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from heptox.mapping import Mapping, Rule, spoken_leaves, tested_values, with_plain_nodes
-from heptox.pattern import TAG, Call, Leaf, parts, value_expression
+from heptox.pattern import TAG, Call, Leaf, computed_parts
 from heptox.schema import TEXT, Path, SchemaTree, plain
 from heptox.verification.round_trips import looked_at
 from heptox.xml import XSI_NIL, XSI_TYPE
@@ -55,8 +55,7 @@ def _leaves(tree: SchemaTree, spoken: set[Path], wholes: set[Path]) -> tuple[tup
 def _whole_texts(rule: Rule) -> Iterator[Path]:
     """The elements all text of which a rule takes."""
     for term in rule.terms():
-        expression = value_expression(term.path)
-        for part in () if expression is None else parts(expression):
+        for part in computed_parts(term.path):
             match part:
                 case Call("string", (Leaf(path),)):
                     yield (*rule.node(term.variable), *plain(path))

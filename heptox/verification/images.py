@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from heptox.errors import Fault, HeptoxError
-from heptox.mapping import ExchangeReceipt, Mapping, Trace, exchange, owning_stop, path_text
+from heptox.mapping import ExchangeReceipt, Mapping, Trace, codes_by_table, exchange, owning_stop, path_text
 from heptox.pattern import TAG
 from heptox.schema import COMPUTED, TEXT, Path, SchemaTree, is_of_xsd, validity_faults
 from heptox.verification.inverses import broken_inverses
@@ -113,11 +113,9 @@ class Images:
 
     def unknown_codes(self) -> Iterator[str]:
         """Codes of given documents that tables do not have."""
-        codes = sorted(set[tuple[str, str]]().union(*(one.receipt.unknown_codes for one in self.all)))
-        for table in dict.fromkeys(table for table, _ in codes):
-            found = [f'"{code}"' for each, code in codes if each == table]
-            more = f" and {len(found) - MOST_REASONS} more" if len(found) > MOST_REASONS else ""
-            yield f"{table} does not have {', '.join(found[:MOST_REASONS])}{more}: what these stand for is left out"
+        codes = set[tuple[str, str]]().union(*(one.receipt.unknown_codes for one in self.all))
+        for table, listed in codes_by_table(codes, MOST_REASONS):
+            yield f"{table} does not have {listed}: what these stand for is left out"
 
     def broken_promises(self) -> Iterator[str]:
         """What declared inverses do not give back of given documents."""

@@ -18,7 +18,8 @@ from heptox.pattern import (
     parts,
     value_expression,
 )
-from heptox.schema import Path, ValueType, written_step
+from heptox.schema import Path, ValueType, plain, written_step
+from heptox.verification.assumptions import leaves_at
 from heptox.xml import Document, XmlElement, line_of
 
 _VALUES: Final = ("", "a", "A", "aB", "1", "a b", "a, b, c", " a", "1.50", "20160404", "2016-04-04", "04.04.2016")
@@ -41,7 +42,7 @@ class Trial:
         """Whether the inverse gives the leaf back."""
         return self.back == dict(self.values)[self.inverse.leaf]
 
-    def told(self, mapping: Mapping) -> str:
+    def sentence(self, mapping: Mapping) -> str:
         """The counterexample in a sentence."""
         node = self.inverse.node
         said = ", ".join(f'{path_text(mapping.source, (*node, *path))} = "{value}"' for path, value in self.values)
@@ -53,7 +54,7 @@ class Trial:
 def broken_inverses(mapping: Mapping, document: Document) -> Iterator[Fault]:
     """The nodes of a source document for which a declared inverse gives another value than the leaf has (HX5019)."""
     for inverses in _by_function(mapping):
-        for element in _elements(document.root, inverses[0].node):
+        for element in _elements(mapping, document, inverses[0]):
             values = {path: list(values_at(element, path)) for path in leaf_paths(_expression(inverses[0]))}
             for broken in (one for one in _applied(inverses, values) if not one.is_right):
                 place = Position(line_of(element), 1, document.file)
@@ -73,12 +74,12 @@ def wrong_inverses(mapping: Mapping) -> tuple[tuple[Fault, ...], tuple[str, ...]
             if 2 * len(wrong) > len(own):
                 faults.append(_fault(mapping, wrong[0], None))
             elif wrong:
-                assumed.append(f"the inverse of {_name(mapping, inverse)}, though {wrong[0].told(mapping)}")
+                assumed.append(f"the inverse of {_name(mapping, inverse)}, though {wrong[0].sentence(mapping)}")
     return tuple(faults), tuple(assumed)
 
 
 def _fault(mapping: Mapping, broken: Trial, place: Position | None) -> Fault:
-    message = f"the inverse of {_name(mapping, broken.inverse)} is none: {broken.told(mapping)}"
+    message = f"the inverse of {_name(mapping, broken.inverse)} is none: {broken.sentence(mapping)}"
     hint = "an inverse that a document breaks makes translations wrong there: write another one, or oneway"
     return Fault("HX5019", message, place, hint=hint)
 
@@ -135,9 +136,13 @@ def _applied(inverses: Sequence[Inverse], values: Table[Path, Sequence[str]]) ->
             yield Trial(inverse, single, value, back)
 
 
-def _elements(element: XmlElement, node: Path) -> Iterator[XmlElement]:
-    if not node:
-        yield element
-        return
-    for child in element.iterchildren(node[0]):
-        yield from _elements(child, node[1:])
+def _elements(mapping: Mapping, document: Document, inverse: Inverse) -> list[XmlElement]:
+    """The elements for which rules compute what an inverse is of: those of selections, where these are computed."""
+    nodes = {
+        rule.node(term.variable)
+        for rule in mapping.rules
+        for term in rule.terms()
+        if term.path == (inverse.computed,) and plain(rule.node(term.variable)) == inverse.node
+    }
+    found = (leaf.element for node in sorted(nodes) for leaf in leaves_at(mapping.source, document.root, node))
+    return list(dict.fromkeys(found))

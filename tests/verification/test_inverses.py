@@ -48,3 +48,19 @@ def test_what_an_inverse_relies_upon_is_said_and_looked_for_in_documents(tmp_pat
     (fault,) = broken_inverses(given, document)
     assert fault.position is not None and fault.position.line == 3
     assert list(broken_inverses(mapping(tmp_path, 'concat("x", p/a) -> q/x'), document)) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "lines_of_faults"),
+    [
+        ('upper-case(p[b = "1"]/a) -> q/x inverse lower-case(.)', [2]),  # of selected nodes alone
+        ("source box K = (p | r)\n[K] -> q/x\nupper-case([K]/a) -> q/y inverse lower-case(.)", [2, 3, 4]),
+    ],
+)
+def test_inverses_are_tried_where_arrows_compute(tmp_path: Path, lines: str, lines_of_faults: list[int]) -> None:
+    (tmp_path / "s.dtd").write_text(SOURCE.replace("(p*)", "(p | r)*") + "<!ELEMENT r (a?, b?)>")
+    (tmp_path / "t.dtd").write_text(TARGET.replace("(x?)", "(x?, y?)") + "<!ELEMENT y (#PCDATA)>")
+    given = parse_mapping_arrows(f'source "s.dtd"\ntarget "t.dtd"\n{lines}\n', tmp_path)
+    text = "<s>\n<p><a>A</a><b>1</b></p>\n<p><a>B</a><b>2</b></p>\n<r><a>C</a></r></s>"
+    found = [fault.position.line for fault in broken_inverses(given, parse_document(text)) if fault.position]
+    assert found == lines_of_faults

@@ -46,7 +46,7 @@ class Sides:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AlignedNodes:
     """Nodes that may correspond, which of its target leaves that explains, and how much speaks for it."""
 
     nodes: Nodes
@@ -62,7 +62,7 @@ class Alignment:
     def __init__(self, sides: Sides, fillings: Callable[[Slot], Iterable[Proposal]]) -> None:
         self.sides, self._fillings = sides, fillings
 
-    def found(self) -> Iterator[Found]:
+    def found(self) -> Iterator[AlignedNodes]:
         """The nodes that correspond, outer ones first."""
         rows = [Row(number, *pair) for number, pair in enumerate(self.sides.roots)]
         waiting = [self._tried(Nodes((), (), rows, is_entity=False))]
@@ -71,7 +71,7 @@ class Alignment:
             yield found
             waiting.extend(self._below(found.nodes))
 
-    def _below(self, nodes: Nodes) -> Iterator[Found]:
+    def _below(self, nodes: Nodes) -> Iterator[AlignedNodes]:
         """The nodes that correspond right below two others."""
         rows = [row for row in nodes.rows if row.target is not None][:MOST_ROWS]
         below = {
@@ -79,7 +79,7 @@ class Alignment:
         }
         for node in below:
             best = self._best(nodes, rows, node[len(nodes.target) :])
-            kinds: list[Found] = []
+            kinds: list[AlignedNodes] = []
             if best is None or best.explained < best.of:
                 every = (self._by_kind(nodes, rows, node, leaf) for leaf in self.sides.selections[1].kinds(node))
                 kinds = max(every, key=lambda each: len(_explained(each)), default=[])
@@ -88,7 +88,7 @@ class Alignment:
             else:
                 yield best
 
-    def _by_kind(self, nodes: Nodes, rows: Sequence[Row], node: Path, leaf: Path) -> list[Found]:
+    def _by_kind(self, nodes: Nodes, rows: Sequence[Row], node: Path, leaf: Path) -> list[AlignedNodes]:
         """What corresponds to each kind of record, by the value of a leaf."""
         steps = {
             step: None
@@ -105,7 +105,7 @@ class Alignment:
         selected = sum(row.target is not None for one in known for row in one.nodes.rows)
         return known if selected == here else []
 
-    def _best(self, nodes: Nodes, rows: Sequence[Row], way: Path) -> Found | None:
+    def _best(self, nodes: Nodes, rows: Sequence[Row], way: Path) -> AlignedNodes | None:
         """What corresponds best to the target records on a way."""
         places = (self.sides.selections[1].places(row.target) if row.target is not None else {} for row in rows)
         groups = [found.get(way, ()) for found in places]
@@ -128,7 +128,7 @@ class Alignment:
                 ]
                 yield Nodes((*nodes.source, *way), target, pairs[:MOST_ROWS], is_entity=True)
 
-    def _tried(self, nodes: Nodes) -> Found:
+    def _tried(self, nodes: Nodes) -> AlignedNodes:
         leaves = SourceLeaves(self.sides.trees[0], nodes, self.sides.selections[0])
         tree = self.sides.trees[1]
         slots = list(wanted_slots(tree, nodes, leaves, deep=True))
@@ -147,7 +147,7 @@ class Alignment:
                 bits += surprise + _OWNED if (own if is_below else own - leaves.repeating) else _ELSEWHERE * surprise
         bits += _OWN * nodes.is_entity - _CONDITION * sum(map(is_selection, nodes.source))
         of = frozenset(plain(slot.leaf) for slot in slots)
-        return Found(nodes, leaves, frozenset(explained), of, bits if near >= LEAST_BITS else 0.0)
+        return AlignedNodes(nodes, leaves, frozenset(explained), of, bits if near >= LEAST_BITS else 0.0)
 
 
 def _in_order(sources: Groups, targets: Groups) -> Groups:
@@ -189,7 +189,7 @@ def _is_own(nodes: Nodes, path: Path) -> bool:
     return not nodes.is_entity or path[: len(nodes.source)] == nodes.source
 
 
-def _explained(found: Sequence[Found]) -> frozenset[Path]:
+def _explained(found: Sequence[AlignedNodes]) -> frozenset[Path]:
     """The leaves that are explained in all kinds of a node that have them, and those that say which kind it is."""
     missing = {leaf for one in found for leaf in one.of - one.explained}
     said = (

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Final, TypeAlias
 
-from heptox.mapping.suggesting.aligning import Alignment, Found, Sides, wanted_slots
+from heptox.mapping.suggesting.aligning import AlignedNodes, Alignment, Sides, wanted_slots
 from heptox.mapping.suggesting.comparing import sigmoid
 from heptox.mapping.suggesting.confirming import confirmed, pairs_text
 from heptox.mapping.suggesting.filling import BIT, MOST_BITS, Choosing, Filling
@@ -22,7 +22,7 @@ Pair: TypeAlias = tuple[Document, Document]
 """A document of the source, and the same in the target's schema."""
 
 _LONGEST: Final = 40
-"""How much of a sample value is told."""
+"""How much of a sample value is shown."""
 
 _BEFORE: Final = -0.5
 
@@ -79,7 +79,7 @@ class Paired:
                 if not slot.is_refuted(one.values) and "\n" not in one.expression + "".join(one.inverses):
                     yield one
 
-    def _entity(self, found: Found) -> Suggestion:
+    def _entity(self, found: AlignedNodes) -> Suggestion:
         nodes = found.nodes
         source, target = (leaf_text(tree, path) for tree, path in zip(self._trees, nodes.ends, strict=True))
         confidence = sigmoid(BIT * min(found.bits, MOST_BITS) + _BEFORE)
@@ -157,8 +157,8 @@ def _joined(lines: Iterable[Suggestion]) -> Iterator[tuple[Path, Path]]:
             yield one.source[:-1], one.target[:-1]
 
 
-def _is_said(found: Found) -> bool:
-    """Whether an ``each`` line says something: a leaf that has only itself is told apart by its value."""
+def _is_said(found: AlignedNodes) -> bool:
+    """Whether an ``each`` line says something: the value of a leaf that has only itself is enough."""
     nodes = found.nodes
     targets = [row.target for row in nodes.rows if row.target is not None]
     if not nodes.is_entity or any(leaf not in ((), (TEXT,)) for one in targets for leaf in one.values):

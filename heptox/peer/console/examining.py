@@ -333,7 +333,7 @@ class _Tried:
         graph, text = self.mapping.source.graph, self.wanted.sample
         records = list(self.own.documents(graph)) if text is None else []
         counts = [found for one in records if (found := self._counted(one, lines)) is not None]
-        told = {"tried": len(counts), "held": len(self.own.files) if records else 0}
+        counted = {"tried": len(counts), "held": len(self.own.files) if records else 0}
         try:
             if text is None:
                 seed = self.wanted.seed
@@ -342,7 +342,7 @@ class _Tried:
         except HeptoxError as error:
             # what is too large is not sent back
             text = (text or "")[:MOST_TEXT]
-            return ExampleModel(text=text, source=None, target=None, faults=error.faults, **told), None
+            return ExampleModel(text=text, source=None, target=None, faults=error.faults, **counted), None
         trace = Trace()
         before, after = names.of(self.mapping.source), names.of(self.mapping.target)
         try:
@@ -350,7 +350,7 @@ class _Tried:
         except HeptoxError as error:
             source = _element(document.root, _Marks(), before)
             faults = (*faults, *error.faults)
-            return ExampleModel(text=text, source=source, target=None, faults=faults, **told), None
+            return ExampleModel(text=text, source=source, target=None, faults=faults, **counted), None
         starts, ends = _Marks(), _Marks()
         carried: Counter[int] = Counter()
         for value in trace.values():
@@ -360,7 +360,7 @@ class _Tried:
                 for element, leaf in _places(value):
                     starts.add(element, leaf, line)
         source, target = _element(document.root, starts, before), _element(image.root, ends, after)
-        example = ExampleModel(text=text, source=source, target=target, faults=tuple(faults), **told)
+        example = ExampleModel(text=text, source=source, target=target, faults=tuple(faults), **counted)
         return example, (sum(counts, Counter()) if counts else None) if records else carried
 
     def _counted(self, document: Document, lines: _Lines) -> Counter[int] | None:
