@@ -16,9 +16,11 @@ from heptox.pattern import (
     NoNode,
     Number,
     Presence,
+    StringJoin,
     Term,
     Text,
     atom_terms,
+    parts,
     present_terms,
     value_expression,
 )
@@ -61,10 +63,15 @@ class ComputedTerms:
         self, path: Path, wanted: Term | Text | None, plain: Callable[[Term | Text | Number], syntax.Operand]
     ) -> syntax.Condition | None:
         """What a test says of a function of leaves of the context node; ``None`` for other leaves."""
-        if value_expression(path) is None:
+        expression = value_expression(path)
+        if expression is None:
             return None
         below = FunctionRendering(lambda leaf: syntax.PathExpression(".", tuple(steps_of(leaf))), lambda _: False)
         here = Term(".", path)
+        # A condition that a repeating path leads somewhere is none of those that a negation takes.
+        joins = wanted is not None and any(isinstance(part, StringJoin) for part in parts(expression))
+        if wanted is not None and (joins or (isinstance(wanted, Term) and value_expression(wanted.path) is not None)):
+            return syntax.Comparison("=", below.string(expression), plain(wanted))
         atom = Presence(here) if wanted is None else Comparison("=", here, wanted)
         return computed_condition(atom, lambda _: below, plain)
 
