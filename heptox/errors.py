@@ -272,6 +272,7 @@ CODES: Final[dict[str, str]] = {
     "HX5017": "computed value that is not translated",
     "HX5018": "selection by one of several values where a part need not be there",
     "HX5019": "declared inverse that does not give the leaf back",
+    "HX5020": "nested part that joins nodes of the match around it",
     # 6: store
     "HX6003": "values of a comparison or an order have no common type",
     "HX6004": "several values where one is needed",

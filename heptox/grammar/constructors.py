@@ -2,61 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NoReturn, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NoReturn, TypeAlias
 
-from heptox.errors import Position
+from heptox.errors import GrammarError, Position
 from heptox.grammar import query as syntax
-from heptox.grammar.branches import Branch, Located, few, known_tag, nodes_of
+from heptox.grammar.branches import Branch, Located, few, known_tag
 from heptox.grammar.function_terms import FunctionLowering, require_atomic
-from heptox.grammar.locations import Location, has_text, refuse, require_value, tag_of, value_of
+from heptox.grammar.locations import Location, has_text, holds_elements, refuse, require_value, tag_of, value_of
 from heptox.grammar.path_resolution import PathResolver
+from heptox.grammar.term_paths import step_of
 from heptox.pattern import (
     TAG,
+    Atom,
     AttributeItem,
+    Comparison,
     Content,
     ElementItem,
     LeafItem,
-    Presence,
+    Member,
+    NestedItem,
     Shape,
     Template,
     Term,
     Text,
+    joined,
+    nested,
 )
-from heptox.schema import ANYWHERE, TEXT
+from heptox.schema import ANYWHERE, TEXT, Path
 
-_Contents: TypeAlias = tuple[Branch, tuple[Content, ...]]
+_Items: TypeAlias = Callable[[syntax.Expression, Branch], Iterable[Member]]
+_WHOLE: Final = "$ "
+"""The variable of an element that is returned whole, for the paths to its children; no query has one of that name."""
 
 
 class ConstructorLowering:
-    """What stands in the constructors of one query: literal text, slots and elements that are returned whole."""
+    """What stands in the constructors of one query: literal text, slots, nested parts and elements that are returned
+    whole. ``items`` gives the members whose templates are the items of an expression.
+    """
 
-    def __init__(self, paths: PathResolver, functions: FunctionLowering) -> None:
+    def __init__(self, paths: PathResolver, functions: FunctionLowering, items: _Items) -> None:
         self._paths = paths
         self._functions = functions
+        self._items = items
         self._tree = paths.tree
 
-    def element(self, element: syntax.ElementConstructor, branch: Branch) -> Iterator[tuple[Branch, ElementItem]]:
-        """The branches that say whether each element with text and attributes that a constructor gathers is there,
-        each with the constructed element.
-        """
+    def element(self, element: syntax.ElementConstructor, branch: Branch) -> ElementItem:
+        """The constructed element."""
         attributes = tuple(
             AttributeItem(attribute.name, tuple(self._attribute_part(part, branch) for part in attribute.parts))
             for attribute in element.attributes
         )
-        for decided, content in self._contents(element.content, branch):
-            yield decided, ElementItem(element.name, attributes, content)
+        return joined(ElementItem(element.name, attributes, tuple(self._contents(element.content, branch))))
 
-    def _contents(self, items: Iterable[str | syntax.Expression], branch: Branch) -> list[_Contents]:
-        contents: list[_Contents] = [(branch, ())]
+    def _contents(self, items: Iterable[str | syntax.Expression], branch: Branch) -> Iterator[Content]:
         for item in items:
             self._paths.check()
-            contents = few(
-                (after, (*content, *more))
-                for before, content in contents
-                for after, more in self._content(item, before)
-            )
-        return contents
+            yield from self._content(item, branch)
 
     def _attribute_part(self, part: str | syntax.Expression, branch: Branch) -> str | Term:
         if isinstance(part, str):
@@ -66,11 +68,10 @@ class ConstructorLowering:
         term = self.slot_term(part, branch, part.position)
         return "" if term is None else term.value if isinstance(term, Text) else term
 
-    def _content(self, item: str | syntax.Expression, branch: Branch) -> Iterator[_Contents]:
+    def _content(self, item: str | syntax.Expression, branch: Branch) -> Iterator[Content]:
         match item:
             case syntax.ElementConstructor():
-                for decided, element in self.element(item, branch):
-                    yield decided, (element,)
+                yield self.element(item, branch)
             case syntax.Sequence(items):
                 if (
                     sum(
@@ -89,7 +90,7 @@ class ConstructorLowering:
             case syntax.PathExpression():
                 yield from self._path_slot(item, branch)
             case _:
-                yield branch, tuple(self._value_slot(item, branch))
+                yield from self._value_slot(item, branch)
 
     def _value_slot(self, item: str | syntax.Expression, branch: Branch) -> Iterator[Content]:
         match item:
@@ -102,6 +103,8 @@ class ConstructorLowering:
                 yield from self._guarded_slot("element", name, item, branch)
             case syntax.Conditional(_, syntax.AttributeConstructor(name), None):
                 yield from self._guarded_slot("attribute", name, item, branch)
+            case syntax.Conditional(_, syntax.ElementConstructor() | syntax.PathExpression() | syntax.Flwor(), None):
+                yield self._nested(item, branch)
             case syntax.Data() | syntax.TagValue() | syntax.FunctionCall() | syntax.Switch() | syntax.Conditional():
                 require_atomic(item)
                 term = self.slot_term(item, branch, item.position)
@@ -118,7 +121,11 @@ class ConstructorLowering:
 
     def _guarded_slot(self, shape: Shape, name: str, guard: syntax.Conditional, branch: Branch) -> Iterator[Content]:
         """An element or attribute that is there where its value is."""
-        term = self._functions.term(guard, branch)
+        try:
+            term = self._functions.term(guard, branch)
+        except GrammarError:  # it is there where something else is
+            yield self._nested(guard, branch)
+            return
         if isinstance(term, Term):
             yield LeafItem(shape, name, term)
         elif term is not None:
@@ -135,28 +142,46 @@ class ConstructorLowering:
         shape: Shape = "attribute" if isinstance(term, Term) and term.path == (TAG,) else "constructed"
         return LeafItem(shape, name, Text("") if term is None else term)
 
-    def _path_slot(self, path: syntax.PathExpression, branch: Branch) -> Iterator[_Contents]:
-        """An element with text and attributes is gathered whole, and is there or not; any other leaf is a slot."""
+    def _path_slot(self, path: syntax.PathExpression, branch: Branch) -> Iterator[Content]:
+        """A single-valued leaf is a slot; what repeats, or holds more, is a nested part."""
         found = self._paths.resolve(path, branch)
         inside = self._inside(path, found, branch)
         if inside is not None:
-            yield branch, (inside,)
-            return
-        location = self._single(path, found, branch)
-        if location is None:
-            yield branch, ()
-            return
-        bare = self.bare(branch, location)
-        if location.text or not has_text(self._tree, location.absolute):
-            slot = isinstance(bare, ElementItem)
-            yield branch, (LeafItem("element", bare.name, value_of(self._tree, location)) if slot else bare,)
-            return
-        if self._tree.box(location.absolute) and known_tag(self._tree, branch, location) is None:
-            refuse("HX3046", "a member of a box is not gathered in a constructor yet", path.position)
-        term = value_of(self._tree, location)
-        yield branch.having(*map(Presence, nodes_of(term))), (bare,)
-        if not self._paths.guaranteed(location.node, term):
-            yield from ((branch.having(*atoms), ()) for atoms in branch.absences(term))
+            yield inside
+        elif found and self._is_single(path, found, branch) and not self._may_lack(found[0][1]):
+            location = found[0][1]
+            require_value(self._tree, location, path.position)
+            bare = self.bare(branch, location)
+            slot = isinstance(bare, ElementItem) and not has_text(self._tree, location.absolute)
+            yield LeafItem("element", bare.name, value_of(self._tree, location)) if slot else bare
+        elif found:
+            yield self._nested(path, branch)
+
+    def _is_single(self, path: syntax.PathExpression, found: list[Located], branch: Branch) -> bool:
+        """Whether a path leads to one node at most, by one way."""
+        after, location = found[0]
+        if any(step.predicates for step in path.steps) or len(found) > 1 or location.document:
+            return False
+        return after.variables == branch.variables and (location.text or after.atoms == branch.atoms)
+
+    def _may_lack(self, location: Location) -> bool:
+        """Whether an element that is more than a slot may be absent, or has a name that is not known here."""
+        here = location.absolute
+        if location.text or not (has_text(self._tree, here) or holds_elements(self._tree, here)):
+            return False
+        is_there = not location.path or self._paths.guaranteed(location.node, location.term)
+        return self._tree.box(here) is not None or holds_elements(self._tree, here) or not is_there
+
+    def _nested(self, expression: syntax.Expression, branch: Branch) -> NestedItem:
+        """The items of an expression for each match of the branch around it."""
+        members = few(self._items(expression, branch))
+        for member in members:
+            if isinstance(member.template, LeafItem) and member.template.shape != "copy":
+                message = "several values in a constructor, without an element around each, are not translated yet"
+                refuse("HX3046", message, expression.position, "put an element around each")
+        known = frozenset(atom for atom in branch.atoms if not _is_tag(atom))
+        added = (Member(each.variables, each.atoms - known, each.template) for each in members)
+        return nested(branch.variables, dict.fromkeys(added))
 
     def _inside(self, path: syntax.PathExpression, found: list[Located], branch: Branch) -> LeafItem | None:
         """A path that leads into a copied subtree, which is the same on both sides, may repeat there as it likes."""
@@ -175,35 +200,38 @@ class ConstructorLowering:
         )
 
     def _flwor_slot(self, flwor: syntax.Flwor, branch: Branch) -> Iterator[Content]:
-        """``for $x in $v/leaf return ...`` over a single-valued leaf: a slot that is there when the leaf is."""
+        """``for $x in $v/leaf return ...`` over a single-valued leaf is a slot that is there when the leaf is."""
         clause = flwor.clauses[0]
-        plain = len(flwor.clauses) == 1 and isinstance(clause, syntax.For) and flwor.where is None
-        if not plain:
-            _refuse_nested(flwor.position)
-        location = self.single(clause.source, branch)
-        if location is None:
-            return
-        if location.text:
-            _refuse_nested(flwor.position)  # the text node of an empty element is absent, its element is not
-        term = value_of(self._tree, location)
-        inner = branch.bound(clause.variable, location)
-        result = flwor.result
-        shape, name, value = self._leaf_shape(result, inner)
-        if value != term:
-            _refuse_nested(flwor.position)
-        yield LeafItem(shape, name, term)
+        if len(flwor.clauses) == 1 and isinstance(clause, syntax.For) and flwor.where is None:
+            found = self._paths.resolve(clause.source, branch)
+            if not found:
+                return
+            location = found[0][1]
+            # The text node of an empty element is absent, its element is not.
+            is_leaf = not (location.text or location.document or holds_elements(self._tree, location.absolute))
+            if is_leaf and self._is_single(clause.source, found, branch):
+                shown = self._leaf_shape(flwor.result, branch.bound(clause.variable, location))
+                if shown is not None and shown[2] == value_of(self._tree, location):
+                    yield LeafItem(*shown)
+                    return
+        yield self._nested(flwor, branch)
 
-    def _leaf_shape(self, result: syntax.Expression, branch: Branch) -> tuple[Shape, str, Term | Text | None]:
+    def _leaf_shape(self, result: syntax.Expression, branch: Branch) -> tuple[Shape, str, Term | Text] | None:
+        """What one value is made to: the shape and name of an item, and the value."""
+        shape: Shape
         match result:
             case syntax.AttributeConstructor(name, value):
-                return "attribute", name, self.slot_term(value, branch, result.position)
+                shape = "attribute"
             case syntax.TextConstructor(value):
-                return "text", "", self.slot_term(value, branch, result.position)
+                shape, name = "text", ""
             case syntax.ElementConstructor(name, (), (syntax.Data() as value,)):
-                return "element", name, self.slot_term(value, branch, result.position)
-            case syntax.Data():
-                return "value", "", self.slot_term(result, branch, result.position)
-        _refuse_nested(result.position)
+                shape = "element"
+            case syntax.Data() as value:
+                shape, name = "value", ""
+            case _:
+                return None
+        term = self.slot_term(value, branch, result.position)
+        return None if term is None else (shape, name, term)
 
     def slot_term(self, value: syntax.Expression, branch: Branch, position: Position | None) -> Term | Text | None:
         """The one term of a value inside a constructor, ``None`` where the schema has no such leaf."""
@@ -265,6 +293,8 @@ class ConstructorLowering:
             return LeafItem("attribute", step[1:], term)
         if has_text(self._tree, location.absolute):
             return self._whole(branch, location)
+        if holds_elements(self._tree, location.absolute):
+            return self._inner(branch, location)
         if not self._tree.is_leaf(location.absolute):
             return LeafItem("copy", step.removeprefix(ANYWHERE), term)
         return ElementItem(step.removeprefix(ANYWHERE), (), (LeafItem("value", "", term),))
@@ -281,11 +311,41 @@ class ConstructorLowering:
         tag = None if location.path else known_tag(self._tree, branch, location)
         return ElementItem(tag or name, (), (*slots, text))
 
+    def _inner(self, branch: Branch, location: Location) -> ElementItem:
+        """An element with elements in it, as the schema spells it out."""
+        here = location.absolute
+        self._require_whole(here)
+        inner = branch.bound(_WHOLE, location)
+        content: list[Content] = []
+        for child in self._tree.children(here):
+            if self._tree.drawn is not None and child not in self._tree.drawn:
+                self._tree.passed[child] = None
+                continue
+            box = self._tree.box(child)
+            if box is not None and not self._paths.valid:
+                self._refuse_whole(child, "may have any name")
+            for name in (child[-1],) if box is None else box.members:
+                path = syntax.PathExpression(_WHOLE, (step_of(name),))
+                content += self._path_slot(path, inner)
+        tag = None if location.path else known_tag(self._tree, branch, location)
+        name = tag or (here[-1].removeprefix(ANYWHERE) if here else self._tree.root)
+        return joined(ElementItem(name, (), tuple(content)))
 
-def _refuse_nested(position: Position | None) -> NoReturn:
-    refuse(
-        "HX3046",
-        "a nested for in a constructor gathers children of one node: not translated exactly yet",
-        position,
-        "ask with one more for variable outside the constructor",
-    )
+    def _require_whole(self, here: Path) -> None:
+        """Refuse (HX3044) to spell out an element whose content the schema does not."""
+        element = self._tree.element(here)
+        if element.text:
+            self._refuse_whole(here, "has text between its elements")
+        elif element.open:
+            self._refuse_whole(here, "may hold anything")
+        elif self._tree.is_cyclic(here) and self._tree.drawn is None:
+            self._refuse_whole(here, "stands in itself")
+
+    def _refuse_whole(self, here: Path, reason: str) -> NoReturn:
+        name = self._tree.written((self._tree.root, *here))
+        message = f"{name} {reason}: returning it whole is not translated yet"
+        refuse("HX3044", message, None, "ask for what is below it, one by one")
+
+
+def _is_tag(atom: Atom) -> bool:
+    return isinstance(atom, Comparison) and atom.left.path == (TAG,) and isinstance(atom.right, Text)

@@ -69,10 +69,15 @@ def tag_of(tree: SchemaTree, location: Location) -> Term | Text:
     return Text(unescaped_name(split_name(name)[1]))
 
 
-def require_value(tree: SchemaTree, location: Location, position: Position | None) -> None:
-    """Refuse (HX3044) what has no single value: an element with children."""
+def require_node(location: Location, position: Position | None) -> None:
+    """Refuse (HX3044) the document itself."""
     if location.document:
         refuse("HX3044", "the document as a value is outside the query fragment", position)
+
+
+def require_value(tree: SchemaTree, location: Location, position: Position | None) -> None:
+    """Refuse (HX3044) what has no single value: an element with children."""
+    require_node(location, position)
     here = location.absolute
     if not holds_elements(tree, here):
         return
@@ -81,4 +86,4 @@ def require_value(tree: SchemaTree, location: Location, position: Position | Non
     hint = "ask for the leaves below it, or for string(path)"
     if element.text:
         hint = f"name its text: {tree.written((element.name,))}/text()"
-    refuse("HX3044", f"{name} is an inner element: whole, or as a value, it is not translated yet", position, hint)
+    refuse("HX3044", f"{name} is an inner element: as a value it is not translated yet", position, hint)

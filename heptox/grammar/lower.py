@@ -19,7 +19,7 @@ from heptox.grammar.conditions import ConditionLowering, existing
 from heptox.grammar.constructors import ConstructorLowering
 from heptox.grammar.function_kinds import type_of
 from heptox.grammar.function_terms import require_atomic
-from heptox.grammar.locations import Location, refuse, require_value, tag_of, value_of
+from heptox.grammar.locations import Location, refuse, require_node, require_value, tag_of, value_of
 from heptox.pattern import (
     TAG,
     Absence,
@@ -74,7 +74,7 @@ class _Lowering:
         self._valid = valid
         self._conditions = ConditionLowering(tree, valid=valid, check=check)
         self.paths = self._conditions.paths
-        self._constructors = ConstructorLowering(self.paths, self._conditions.functions)
+        self._constructors = ConstructorLowering(self.paths, self._conditions.functions, self.items)
 
     def items(self, expression: syntax.Expression, branch: Branch) -> Iterator[Member]:
         """The members whose templates are the items of an expression."""
@@ -87,7 +87,7 @@ class _Lowering:
                     yield from self.items(expression.result, inner)
             case syntax.PathExpression():
                 for found, location in self.paths.resolve(expression, branch):
-                    require_value(self._tree, location, expression.position)
+                    require_node(location, expression.position)
                     for named in self._named(existing(found, location), location, expression.position):
                         yield _member(named, self._constructors.bare(named, location))
             case syntax.Data(argument):
@@ -106,8 +106,7 @@ class _Lowering:
             case syntax.StringLiteral(value):
                 yield _member(branch, LeafItem("value", "", Text(value)))
             case syntax.ElementConstructor():
-                for decided, element in self._constructors.element(expression, branch):
-                    yield _member(decided, element)
+                yield _member(branch, self._constructors.element(expression, branch))
             case syntax.AttributeConstructor(name, value):
                 yield from self._constructed("attribute", name, value, branch)
             case syntax.TextConstructor(value):

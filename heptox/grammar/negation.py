@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from heptox.errors import Position
 from heptox.grammar.branches import Branch, nodes_of
@@ -21,15 +21,19 @@ from heptox.pattern import (
     Number,
     Operand,
     Presence,
+    StringJoin,
     Term,
     Text,
     ValueExpression,
     Variable,
+    atom_variables,
     computed_step,
     selecting,
     value_expression,
 )
 from heptox.schema import Path, SchemaTree
+
+_Test: TypeAlias = tuple[Path, Term | Text | None]
 
 
 def absent_alternatives(
@@ -48,11 +52,12 @@ def absent_alternatives(
     if added:
         hint = "its predicates speak of leaves of that node, or compare them with leaves outside by ="
         where = tree.written(location.absolute)
+        added, leaves = _without_leaves(tree, added, tests, location)
         chain = [variable.parent for variable in added[1:]] == [variable.name for variable in added[:-1]]
         if location.text or not chain or location.variable != added[-1].name:
             _refuse_repeating(where, position, hint)
         node, tested = selecting(added, [atom for atom in tests if not _is_of_text(atom, tests)])
-        wanted = [_tested(atom, added, where, position, hint) for atom in tested]
+        wanted: list[_Test] = [*leaves, *(_tested(atom, added, where, position, hint) for atom in tested)]
         if location.path:
             wanted.append((location.path, None))
         parent = added[0].parent
@@ -66,9 +71,25 @@ def absent_alternatives(
     return (*absence, Comparison("=", value, Text(""))) if location.text else absence
 
 
-def _tested(
-    atom: Atom, added: tuple[Variable, ...], where: str, position: Position | None, hint: str
-) -> tuple[Path, Term | Text | None]:
+def _without_leaves(
+    tree: SchemaTree, added: tuple[Variable, ...], tests: Collection[Atom], location: Location
+) -> tuple[tuple[Variable, ...], list[_Test]]:
+    """The added variables without those of leaves that repeat below a node and only have to be there, and that test."""
+    spoken = {name for atom in tests for name in atom_variables(atom)} | {variable.parent for variable in added}
+    leaves = [
+        Location(each.name, each.node)
+        for each in added
+        if each.parent == location.variable and each.name not in spoken and tree.is_element(each.node)
+    ]
+    there: list[_Test] = []
+    for leaf in leaves if any(variable.name == location.variable for variable in added) else ():
+        path = (*leaf.node[len(location.node) :], *value_of(tree, leaf).path)
+        there.append(((computed_step(StringJoin(path, ",")),), None))
+    names = {leaf.variable for leaf in leaves} if there else set()
+    return tuple(variable for variable in added if variable.name not in names), there
+
+
+def _tested(atom: Atom, added: tuple[Variable, ...], where: str, position: Position | None, hint: str) -> _Test:
     """What a predicate asks of the node that must not be there."""
     node, between = added[-1].name, {variable.name for variable in added}
     match atom:

@@ -27,7 +27,7 @@ class PathResolver:
     def __init__(self, tree: SchemaTree, condition: _Condition, *, valid: bool, check: Check) -> None:
         self.tree = tree
         self._condition = condition
-        self._valid = valid
+        self.valid = valid
         self.check = check
         self._matched: set[int] = set()
         self._missed: dict[int, Fault] = {}
@@ -63,7 +63,7 @@ class PathResolver:
 
     def guaranteed(self, node: Path, term: Term) -> bool:
         """Whether a term of a variable at ``node`` is there in every document that the query is asked of."""
-        return self._valid and self.tree.required((*node, *term.path), below=node)
+        return self.valid and self.tree.required((*node, *term.path), below=node)
 
     def _binding(self, path: syntax.PathExpression, branch: Branch) -> Binding | None:
         """What the variable stands for that a path begins at, if it does."""
@@ -112,7 +112,7 @@ class PathResolver:
         matches = step_matches(self.tree, step, context)
         found = False
         try:
-            for match in self._whole_boxes([*matches]) if self._valid else matches:
+            for match in self._whole_boxes([*matches]) if self.valid else matches:
                 found = True
                 self._matched.add(id(step))
                 yield match

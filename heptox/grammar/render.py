@@ -10,8 +10,8 @@ Where documents may hold such values the comparison is written with ``number()``
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -27,11 +27,11 @@ from heptox.pattern import (
     Atom,
     Comparison,
     Constraints,
-    Content,
     DeepEqual,
     ElementItem,
     LeafItem,
     Member,
+    NestedItem,
     NoNode,
     Number,
     Presence,
@@ -71,6 +71,10 @@ class _Rendering:
     member: Member
     constraints: Constraints
     leaf: tuple[Term, str] | None = None
+    outer: dict[str, str] = field(default_factory=dict)
+    """The names of the variables that the expression around this one has a clause for."""
+    names: Counter[str] = field(default_factory=Counter)
+    is_nested: bool = False
 
     def __post_init__(self) -> None:
         self._tree = self.constraints.tree
@@ -86,7 +90,7 @@ class _Rendering:
                     self._paths.tags[variable] = value
                 case _:
                     self._atoms.append(atom)
-        self._names: Counter[str] = Counter()
+        self._paths.bound.update(self.outer)
         self._choose()
 
     # -- which variables get a for clause ------------------------------------------------------------------------
@@ -104,7 +108,7 @@ class _Rendering:
             sites[leaf.variable].append(None)
         chosen: list[Variable] = []
         for variable in reversed(self.member.variables):
-            if variable.parent is None and len(self._roots) == 1:
+            if variable.name in self.outer or (variable.parent is None and len(self._roots) == 1):
                 continue  # of the one document, each path says by itself that it begins there
             below = sites[variable.name]
             if variable.name in in_template or not self._folds(below):
@@ -116,7 +120,7 @@ class _Rendering:
             self._paths.bound[variable.name] = self._name(variable)
         if leaf is not None:
             self.leaf = (leaf, self._fresh(_letter(self._leaf_step(leaf))))
-        elif not self._paths.bound and (self._atoms or len(self._variables) > 1):
+        elif not chosen and not self.is_nested and (self._atoms or len(self._variables) > 1):
             last = self.member.variables[-1]  # conditions need a clause, though no item needs a variable
             self._paths.bound[last.name] = self._name(last)
 
@@ -155,16 +159,17 @@ class _Rendering:
         return next((step for step in reversed(node) if step != TEXT), self._tree.root)
 
     def _fresh(self, letter: str) -> str:
-        self._names[letter] += 1
-        return f"${letter}{self._names[letter] if self._names[letter] > 1 else ''}"
+        self.names[letter] += 1
+        return f"${letter}{self.names[letter] if self.names[letter] > 1 else ''}"
 
     # -- the expression ------------------------------------------------------------------------------------------
 
     def expression(self) -> syntax.Expression:
         waiting = list(self._atoms)
         clauses: list[syntax.For | syntax.Let] = []
-        seen = self._roots - self._paths.bound.keys()
-        for name in [variable.name for variable in self.member.variables if variable.name in self._paths.bound]:
+        bound = self._paths.bound
+        seen = (self._roots - bound.keys()) | self.outer.keys()
+        for name in [each.name for each in self.member.variables if each.name in bound and each.name not in self.outer]:
             seen.add(name)
             clauses.append(self._clause(name, waiting, seen))
         if self.leaf is not None:
@@ -172,9 +177,9 @@ class _Rendering:
             clauses.append(syntax.For(leaf_name, self._paths.path(term.variable, term.path)))
         conditions = [part for atom in waiting for part in conjuncts(self._condition(atom))] + self._existences()
         result = self._item(self.member.template)
-        if not clauses:
-            return result
         where = None if not conditions else conditions[0] if len(conditions) == 1 else syntax.And(tuple(conditions))
+        if not clauses:
+            return result if where is None else syntax.Conditional(where, result)
         return syntax.Flwor(tuple(clauses), where, result)
 
     def _clause(self, name: str, waiting: list[Atom], seen: set[str]) -> syntax.For:
@@ -343,9 +348,14 @@ class _Rendering:
             )
             for attribute in element.attributes
         )
-        return syntax.ElementConstructor(element.name, attributes, tuple(map(self._content, element.content)))
+        content = [
+            part
+            for item in element.content
+            for part in (self._nested(item) if isinstance(item, NestedItem) else (self._content(item),))
+        ]
+        return syntax.ElementConstructor(element.name, attributes, tuple(content))
 
-    def _content(self, item: Content) -> str | syntax.Expression:
+    def _content(self, item: str | LeafItem | ElementItem) -> str | syntax.Expression:
         if isinstance(item, str):
             return item if item.strip(" \t\r\n") else syntax.StringLiteral(item)
         if isinstance(item, ElementItem):
@@ -357,6 +367,13 @@ class _Rendering:
         if isinstance(item.term, Text):
             return syntax.AttributeConstructor(item.name, syntax.StringLiteral(item.term.value))
         return self._slot(item, item.term)
+
+    def _nested(self, item: NestedItem) -> Iterator[syntax.Expression]:
+        """What a nested part gathers, in an expression for each of its members."""
+        for member in item.members:
+            bound = {name: self._paths.bound.get(node.variable) for name, node in item.bindings}
+            outer = {name: known for name, known in bound.items() if known is not None}
+            yield _Rendering(member, self.constraints, None, outer, self.names, is_nested=True).expression()
 
     def _slot(self, item: LeafItem, term: Term) -> syntax.Expression:
         """A slot: the attribute itself where it has the asker's name, else a ``for`` over the leaf."""

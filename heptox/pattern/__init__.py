@@ -37,6 +37,7 @@ from heptox.pattern.model import (
     ElementItem as ElementItem,
     LeafItem as LeafItem,
     Member as Member,
+    NestedItem as NestedItem,
     NoNode as NoNode,
     Number as Number,
     Operand as Operand,
@@ -49,6 +50,7 @@ from heptox.pattern.model import (
     Text as Text,
     Variable as Variable,
 )
+from heptox.pattern.nested import contracted as contracted, joined as joined, nested as nested
 from heptox.pattern.normalise import normalise as normalise
 from heptox.pattern.operators import (
     FUNCTIONS as FUNCTIONS,
@@ -65,8 +67,11 @@ from heptox.pattern.rewrite import (
     atom_variables as atom_variables,
     computes as computes,
     map_atom as map_atom,
+    map_nested as map_nested,
     map_template as map_template,
     merge as merge,
+    merged_names as merged_names,
+    nested_items as nested_items,
     ordered as ordered,
     rename as rename,
     template_terms as template_terms,
@@ -101,6 +106,7 @@ from heptox.pattern.value_expression import (
     substituted as substituted,
     value_expression as value_expression,
     with_table_names as with_table_names,
+    without_absent as without_absent,
 )
 from heptox.pattern.value_functions import (
     SIGNS as SIGNS,

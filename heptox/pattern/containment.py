@@ -19,15 +19,15 @@ from heptox.pattern.model import (
     ElementItem,
     LeafItem,
     Member,
+    NestedItem,
     Presence,
     Query,
-    Template,
     Term,
     Text,
     Variable,
 )
 from heptox.pattern.normalise import normalise
-from heptox.pattern.rewrite import Content, atom_terms, atom_variables, map_atom
+from heptox.pattern.rewrite import Content, atom_terms, atom_variables, map_atom, map_nested, rename
 from heptox.schema import Path
 
 MOST_STEPS: Final = 20_000
@@ -290,7 +290,7 @@ def _mapped(atom: Atom, image: dict[str, str]) -> Atom:
     return map_atom(atom, lambda term: Term(image[term.variable], term.path))
 
 
-def same_template(general: Template | str, specific: Template | str, image: dict[str, str], closure: Closure) -> bool:
+def same_template(general: Content, specific: Content, image: dict[str, str], closure: Closure) -> bool:
     """Whether two normalised templates build the same item for every match, terms taken through ``image``."""
 
     def same_value(left: Term | Text | str, right: Term | Text | str) -> bool:
@@ -323,6 +323,8 @@ def same_template(general: Template | str, specific: Template | str, image: dict
                     return False
             pairs = zip(content, specific.content, strict=True)
             return all(same_template(low, high, image, closure) for low, high in pairs)
+        case NestedItem(), NestedItem():
+            return _with_plain_names(general, image) == _with_plain_names(specific, {})
         case LeafItem(shape="value", term=term), str():
             return same_value(term, specific)
         case str(), LeafItem(shape="value", term=term):
@@ -334,6 +336,26 @@ def same_template(general: Template | str, specific: Template | str, image: dict
             )
         case _:
             return general == specific
+
+
+def _with_plain_names(item: NestedItem, image: dict[str, str]) -> frozenset[Member]:
+    """The members of a nested part, whose variables are called after the nodes of the match around it that they are,
+    taken through ``image``, or else by their places.
+    """
+    bound = {name: f"outer {image.get(node.variable, node.variable)}" for name, node in item.bindings}
+    members: set[Member] = set()
+    for member in item.members:
+        added = sorted((each for each in member.variables if each.name not in bound), key=lambda each: each.node)
+        plain = rename(member, bound | {each.name: f"inner {place}" for place, each in enumerate(added)})
+        template = plain.template
+        if isinstance(template, ElementItem):
+            template = map_nested(
+                template, lambda part: NestedItem((), tuple(sorted(_with_plain_names(part, {}), key=repr)))
+            )
+        members.add(
+            Member(tuple(sorted(plain.variables, key=lambda each: (len(each.node), each))), plain.atoms, template)
+        )
+    return frozenset(members)
 
 
 def _there(general: ElementItem, image: dict[str, str], closure: Closure) -> list[Content]:

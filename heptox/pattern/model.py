@@ -163,7 +163,20 @@ class ElementItem:
 
     name: str
     attributes: tuple[AttributeItem, ...] = ()
-    content: tuple[str | LeafItem | ElementItem, ...] = ()
+    content: tuple[str | LeafItem | ElementItem | NestedItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NestedItem:
+    """A nested part of a constructor: an item for each match of ``members`` that belongs to the match around it.
+
+    ``bindings`` say which nodes of the match around it variables of the members stand for: the name of such a variable,
+    and the term :data:`NODE` of the other. The members say what holds in addition, and order means nothing
+    (``semantics.md`` section 7).
+    """
+
+    bindings: tuple[tuple[str, Term], ...]
+    members: tuple[Member, ...]
 
 
 Template: TypeAlias = LeafItem | ElementItem

@@ -19,6 +19,7 @@ from heptox.pattern.model import (
     ElementItem,
     LeafItem,
     Member,
+    NestedItem,
     Presence,
     Template,
     Term,
@@ -205,10 +206,12 @@ def _joined(parts: list[str | Term]) -> tuple[str | Term, ...]:
     return tuple(joined)
 
 
-def _slot(item: LeafItem | ElementItem, closure: Closure) -> list[Content]:
+def _slot(item: LeafItem | ElementItem | NestedItem, closure: Closure) -> list[Content]:
     """A slot whose term is known to be there is plain content; one whose term is known to be absent is nothing."""
     if isinstance(item, ElementItem):
         return [_element(item, closure)]
+    if isinstance(item, NestedItem):
+        return [item]
     if isinstance(item.term, Term) and closure.absent(item.term):
         return [LeafItem("attribute", item.name, Text(""))] if item.shape == "constructed" else []
     if item.shape == "copy":

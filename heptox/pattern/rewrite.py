@@ -14,6 +14,7 @@ from heptox.pattern.model import (
     ElementItem,
     LeafItem,
     Member,
+    NestedItem,
     NoNode,
     Number,
     Presence,
@@ -25,7 +26,7 @@ from heptox.pattern.model import (
 )
 from heptox.pattern.value_expression import is_computed
 
-Content: TypeAlias = str | LeafItem | ElementItem
+Content: TypeAlias = str | LeafItem | ElementItem | NestedItem
 Image: TypeAlias = Term | Text | None
 
 
@@ -63,7 +64,7 @@ def is_reflexive(atom: Atom) -> bool:
 
 
 def template_terms(template: Template | Content) -> Iterator[Term]:
-    """The terms of a template in document order."""
+    """The terms of a template in document order; of a nested part the nodes that it is bound to."""
     match template:
         case LeafItem(term=Term() as term):
             yield term
@@ -72,6 +73,8 @@ def template_terms(template: Template | Content) -> Iterator[Term]:
                 yield from (part for part in attribute.parts if isinstance(part, Term))
             for content in template.content:
                 yield from template_terms(content)
+        case NestedItem():
+            yield from (term for _, term in template.bindings)
         case _:
             pass
 
@@ -101,12 +104,46 @@ def _map_element(element: ElementItem, image: Callable[[Term], Image]) -> Elemen
     for item in element.content:
         if isinstance(item, str):
             content.append(item)
+        elif isinstance(item, NestedItem):
+            content.append(_rebound(item, image))
         else:
             mapped = map_template(item, image)
             if isinstance(mapped, LeafItem | ElementItem):
                 content.append(mapped)
     attributes = tuple(AttributeItem(a.name, tuple(map(part, a.parts))) for a in element.attributes)
     return ElementItem(element.name, attributes, tuple(content))
+
+
+def _rebound(item: NestedItem, image: Callable[[Term], Image]) -> NestedItem:
+    """A nested part that is bound to other nodes."""
+    bindings: list[tuple[str, Term]] = []
+    for name, term in item.bindings:
+        node = image(term)
+        assert isinstance(node, Term)  # what stands for a node is a node
+        bindings.append((name, node))
+    return NestedItem(tuple(bindings), item.members)
+
+
+def map_nested(element: ElementItem, image: Callable[[NestedItem], NestedItem | None]) -> ElementItem:
+    """The constructor with every nested part in it replaced; ``None`` for one that is nothing."""
+    content: list[Content] = []
+    for item in element.content:
+        if isinstance(item, ElementItem):
+            content.append(map_nested(item, image))
+        elif not isinstance(item, NestedItem):
+            content.append(item)
+        elif (mapped := image(item)) is not None:
+            content.append(mapped)
+    return ElementItem(element.name, element.attributes, tuple(content))
+
+
+def nested_items(template: Template | Content) -> Iterator[NestedItem]:
+    """The nested parts of a template, without those that are in others."""
+    if isinstance(template, NestedItem):
+        yield template
+    elif isinstance(template, ElementItem):
+        for content in template.content:
+            yield from nested_items(content)
 
 
 def map_atom(atom: Atom, image: Callable[[Term], Term]) -> Atom:
@@ -171,8 +208,11 @@ def ordered(variables: Iterable[Variable]) -> tuple[Variable, ...]:
 
 def merge(member: Member, *pairs: tuple[str, str]) -> Member:
     """The member in which the two variables of each pair are the same node, and so are their ancestors."""
-    if not pairs:
-        return member
+    return rename(member, merged_names(member, pairs)) if pairs else member
+
+
+def merged_names(member: Member, pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The new names of variables that are gone where the two of each pair are the same node; the first one stays."""
     by_name = {variable.name: variable for variable in member.variables}
     names: dict[str, str] = {}
 
@@ -189,4 +229,4 @@ def merge(member: Member, *pairs: tuple[str, str]) -> Member:
             if above is None or below is None:
                 break
             kept, gone = current(above), current(below)
-    return rename(member, {name: current(name) for name in names})
+    return {name: current(name) for name in names}

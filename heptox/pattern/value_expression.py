@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
+from heptox.pattern.operators import OPERATORS
 from heptox.schema import COMPUTED, Path
 
 
@@ -146,6 +147,19 @@ def substituted(expression: ValueExpression, image: Callable[[Leaf | StringJoin]
             return replace(expression, argument=substituted(argument, image), other=fallback)
         case Constant():
             return expression
+
+
+def without_absent(expression: ValueExpression) -> ValueExpression:
+    """The expression, what is always absent where it compares with that.
+
+    >>> without_absent(Call("=", (Leaf(("name",)), NO_VALUE))) == NO_VALUE
+    True
+    """
+    if not isinstance(expression, Call):
+        return expression
+    arguments = tuple(map(without_absent, expression.arguments))
+    compares = expression.function in OPERATORS
+    return NO_VALUE if compares and NO_VALUE in arguments else Call(expression.function, arguments)
 
 
 def with_table_names(expression: ValueExpression, name: Callable[[str], str]) -> ValueExpression:

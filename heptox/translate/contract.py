@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from heptox.pattern import Member, minimise_member
+from heptox.pattern import Member, contracted, minimise_member
 from heptox.translate.draft import Draft
 from heptox.translate.model import Origin
 
@@ -21,7 +21,8 @@ def contract(draft: Draft) -> Draft:
             if (form := draft.forms.of(member)) is not None:
                 yield form.member, origins
 
+    def least(member: Member) -> Member:
+        return contracted(minimise_member(member, draft.forms, draft.check), draft.forms, draft.check)
+
     chased = draft.become(normal())
-    return chased.become(
-        (minimise_member(member, draft.forms, draft.check), origins) for member, origins in chased.members.items()
-    )
+    return chased.become((least(member), origins) for member, origins in chased.members.items())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from heptox.mapping import Mapping, Rule
 from heptox.pattern import (
+    NODE,
     TAG,
     Comparison,
     ElementItem,
@@ -48,6 +49,8 @@ class Demand:
     present: frozenset[Term]
     negated: tuple[NoNode, ...]
     missing: tuple[MissingLeaf, ...]
+    shared: frozenset[str]
+    """The variables whose nodes are those of other members: of nested parts, and of the match around this one."""
 
     @classmethod
     def of(
@@ -56,8 +59,11 @@ class Demand:
         mapping: Mapping,
         negated: tuple[NoNode, ...] = (),
         missing: tuple[MissingLeaf, ...] = (),
+        bound: frozenset[str] = frozenset(),
     ) -> Demand:
         terms = set(template_terms(member.template))
+        shared = bound.union(term.variable for term in terms if term.path == (NODE,))
+        terms = {term for term in terms if term.path != (NODE,)}
         present = {member.template.term} if isinstance(member.template, LeafItem) else set()
         for atom in member.atoms:
             terms.update(atom_terms(atom))
@@ -78,7 +84,7 @@ class Demand:
         chains: dict[str, tuple[str, ...]] = {}
         for variable in member.variables:
             chains[variable.name] = () if variable.parent is None else (variable.name, *chains[variable.parent])
-        return cls(mapping.target, member, chains, frozenset(terms | here), frozenset(here), negated, missing)
+        return cls(mapping.target, member, chains, frozenset(terms | here), frozenset(here), negated, missing, shared)
 
     def path(self, term: Term) -> Path:
         """The leaf of the target that a term stands for."""

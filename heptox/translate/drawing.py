@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +17,7 @@ from heptox.pattern import (
     DeepEqual,
     ElementItem,
     Member,
+    NestedItem,
     Number,
     Presence,
     Template,
@@ -52,7 +53,7 @@ def draw(member: Member, tree: SchemaTree, dummies: Collection[str] = (), prefix
        └─ pub = "x"
     returns data($b/title)
     """
-    return "\n".join(_Drawing(member, tree, dummies, prefixes or tree.graph.prefixes).lines())
+    return "\n".join(_Drawing(member, tree, dummies, prefixes or tree.graph.prefixes, _names(member)).lines())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +71,30 @@ class _Branch:
 
 
 class _Drawing:
-    def __init__(self, member: Member, tree: SchemaTree, dummies: Collection[str], prefixes: Prefixes) -> None:
+    def __init__(
+        self, member: Member, tree: SchemaTree, dummies: Collection[str], prefixes: Prefixes, names: Mapping[str, str]
+    ) -> None:
         self.member = member
         self.prefixes = prefixes
         self.tree = tree
         self.dummies = dummies
-        self.names = _names(member)
+        self.names = names
 
     def lines(self) -> Iterator[str]:
         for variable in self.member.variables:
             if variable.parent is None:
                 yield from self.branch(variable).lines()
+        yield from (f"join {join}" for join in self.joins())
+        yield f"returns {self.item(self.member.template)}"
+
+    def joins(self) -> Iterator[str]:
+        """What the member says of two terms."""
         for atom in sorted(self.member.atoms, key=repr):
             match atom:
                 case Comparison(operator, left, Term() as right):
-                    yield f"join {self.term(left)} {operator} {self.term(right)}"
+                    yield f"{self.term(left)} {operator} {self.term(right)}"
                 case DeepEqual(left, right):
-                    yield f"join deep-equal({self.term(left)}, {self.term(right)})"
-        yield f"returns {self.item(self.member.template)}"
+                    yield f"deep-equal({self.term(left)}, {self.term(right)})"
 
     def branch(self, variable: Variable) -> _Branch:
         below = [_Branch(line) for line in self.leaves(variable)]
@@ -163,14 +170,30 @@ class _Drawing:
     def content(self, content: Content) -> str:
         if isinstance(content, str):
             return content
+        if isinstance(content, NestedItem):
+            return "".join(self.nested(content, member) for member in content.members)
         return self.element(content) if isinstance(content, ElementItem) else f"{{{self.item(content)}}}"
 
+    def nested(self, item: NestedItem, member: Member) -> str:
+        """A nested part: the nodes that it is of, what is said of them, and its item for each match."""
+        known = {name: self.names[node.variable] for name, node in item.bindings}
+        drawn = _Drawing(member, self.tree, self.dummies, self.prefixes, _names(member, known, self.names.values()))
+        added = [variable for variable in member.variables if variable.name not in known]
+        nodes = [f"{self.tree.written(each.node)} {drawn.names[each.name]}" for each in added if each.parent]
+        said = [f"{drawn.names[each.name]}/{line}" for each in member.variables for line in drawn.leaves(each)]
+        said = [" where ", " and ".join((*said, *drawn.joins()))] if nodes and said else []
+        return f"{{for each {' and '.join(nodes) or 'match'}{''.join(said)}: {drawn.item(member.template)}}}"
 
-def _names(member: Member) -> Mapping[str, str]:
-    """Names for people: ``$p`` for the first ``Patient``, ``$p2`` for what begins with the same letter."""
-    used: Counter[str] = Counter()
-    names: dict[str, str] = {}
+
+def _names(member: Member, known: Mapping[str, str] | None = None, taken: Iterable[str] = ()) -> Mapping[str, str]:
+    """Names for people: ``$p`` for the first ``Patient``, ``$p2`` for what begins with the same letter. Some variables
+    are ``known`` by others, and names are ``taken``.
+    """
+    names = dict(known or {})
+    used = Counter(name.rstrip("0123456789").lstrip("$") for name in taken)
     for variable in member.variables:
+        if variable.name in names:
+            continue
         step = split_name(variable.node[-1].strip("[]@/"))[1] if variable.node else "/"
         letter = next((character.lower() for character in step if character.isalpha()), "v")
         if variable.parent is None:

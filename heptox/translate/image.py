@@ -41,6 +41,7 @@ from heptox.pattern import (
     substituted,
     template_terms,
     value_expression,
+    without_absent,
 )
 from heptox.schema import TEXT, Path, SchemaTree
 from heptox.translate.copies import Copy, element_name, refuse_names
@@ -117,7 +118,7 @@ class Image:
             variables.add(origin.variable)
             return Leaf(origin.path) if computed is None else computed
 
-        found = substituted(expression, image)
+        found = without_absent(substituted(expression, image))
         if len(variables) > 1:
             self._refuse_function(term, "speaks of leaves that come from several nodes")
         if not leaf_paths(found):
@@ -278,6 +279,8 @@ class Image:
         """The item over the documents; what it has lost is in ``lost``."""
         whole = isinstance(self.member.template, LeafItem)
         for term in template_terms(self.member.template):
+            if term.path == (NODE,):
+                continue
             if self.term(term) is None and not self._is_filled(term):
                 loss = Loss(
                     self._path(term),
@@ -292,7 +295,11 @@ class Image:
         return map_template(self.member.template, self._told)
 
     def _told(self, term: Term) -> Term | None:
-        """The term whose value stands for a term in an item: what identifies a node is no value."""
+        """The term whose value stands for a term in an item: what identifies a node is no value. What a nested part is
+        bound to stays until its own members are taken from what rules make.
+        """
+        if term.path == (NODE,):
+            return term
         image = self.term(term)
         return None if image is not None and image.path == (NODE,) else image
 

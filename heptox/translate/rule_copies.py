@@ -32,9 +32,12 @@ from heptox.translate.unfolding_input import UnfoldingInput
 
 @dataclass(frozen=True, slots=True)
 class RuleCopies:
-    """Copies the rules that are chosen for the lowest variables of a member."""
+    """Copies the rules that are chosen for the lowest variables of a member. The names of their variables begin with
+    ``prefix``.
+    """
 
     input: UnfoldingInput
+    prefix: str = ""
 
     def decides(self, rules: Table[str, Rule], member: Member) -> bool:
         """Whether a choice of rules decides all that is asked: no other rule completes the nodes that they make."""
@@ -92,7 +95,7 @@ class RuleCopies:
                 for above in demand.chain(name):
                     met[above] = met.get(above, 0) + 1
             starts = [atom.variable for atom in demand.negated]
-            for start in (*starts, *(gone.term.variable for gone in demand.missing)):
+            for start in (*starts, *(gone.term.variable for gone in demand.missing), *demand.shared):
                 for above in demand.chain(start):
                     met[above] = met.get(above, 0) + 1
             seen: set[str] = set()
@@ -100,7 +103,8 @@ class RuleCopies:
             for number, (name, rule, term) in enumerate(owners, start=1):
                 needs = self.needs(demand, rule, name, term, seen, met)
                 root = demand.member.roots[name]
-                options.append([copy_rule(rule, str(number), modes, root) for modes in all_modes(rule, needs)])
+                name_of_copy = f"{self.prefix}{number}"
+                options.append([copy_rule(rule, name_of_copy, modes, root) for modes in all_modes(rule, needs)])
                 if term is None:
                     seen.update(demand.chain(name))
             for copies in product(*options):

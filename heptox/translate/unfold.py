@@ -5,7 +5,7 @@ are made of (``semantics.md`` section 8).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping as Table, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 from typing import Final, TypeAlias
@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from heptox.checks import Check, no_check
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import Mapping, Rule
-from heptox.pattern import Member, NoNode, NormalForm, NormalForms, Term, Variable, merge, normalise, ordered
+from heptox.pattern import Member, NoNode, NormalForm, NormalForms, Term, Variable, nested_items, normalise, ordered
 from heptox.translate.absent_nodes import AbsentNodes
 from heptox.translate.copies import Copy, glued, tags_present
 from heptox.translate.demand import Demand, lowest_variables
@@ -22,6 +22,7 @@ from heptox.translate.existence import Existence, identifiers
 from heptox.translate.image import Image, Losses
 from heptox.translate.knowledge import makers, source_constraints
 from heptox.translate.model import Direction, Loss, Origin
+from heptox.translate.nested_parts import Assembly, NestedParts
 from heptox.translate.rule_copies import RuleCopies
 from heptox.translate.texts import with_texts
 from heptox.translate.unfolding_input import UnfoldingInput
@@ -36,6 +37,7 @@ MOST_COMPARED: Final = 256
 
 Unfolded: TypeAlias = tuple[Member, Origin]
 """A member over the documents, and what it was made of."""
+_NOTHING: Final[frozenset[str]] = frozenset()
 
 
 def unfold(draft: Draft) -> Draft:
@@ -58,58 +60,89 @@ def unfold(draft: Draft) -> Draft:
 
 
 class Unfolding:
-    """The unfolding of members over one mapping: what the rules make is looked up once."""
+    """The unfolding of members over one mapping: what the rules make is looked up once.
 
-    def __init__(self, mapping: Mapping, check: Check = no_check, to: Direction = Direction.SOURCE) -> None:
+    ``prefix`` begins the names of the variables that it makes: those of nested parts are others.
+    """
+
+    def __init__(
+        self, mapping: Mapping, check: Check = no_check, to: Direction = Direction.SOURCE, prefix: str = ""
+    ) -> None:
         self.input = UnfoldingInput(mapping, source_constraints(mapping), check, to)
         self._existence = Existence(self.input)
-        self.rules = RuleCopies(self.input)
+        self.rules = RuleCopies(self.input, prefix)
         self._absent_nodes = AbsentNodes(self.input, self._existence, self.rules)
+        self._prefix = prefix
+
+    @cached_property
+    def _nested(self) -> NestedParts:
+        given = self.input
+        inner = Unfolding(given.mapping, given.check, given.to, f"{self._prefix}p")
+        return NestedParts(given, inner.assemblies, inner.whole)
 
     def of(self, member: Member, losses: Losses, before: int) -> Iterator[Unfolded]:
         """What one member becomes, with the losses met; ``before`` members there are already.
 
         Raises as :func:`unfold`.
         """
-        for number, unfolded in enumerate(self._member(member, losses), start=before + 1):
+        for number, (assembly, origin) in enumerate(self._member(member, losses, _NOTHING), start=before + 1):
             self.input.check()
             if number > MOST_MEMBERS:
                 raise TranslationError(Fault("HX5005", f"the query becomes a union of over {MOST_MEMBERS} members"))
-            yield unfolded
+            yield self.whole(assembly, losses), origin
 
-    def _member(self, member: Member, losses: Losses) -> Iterator[Unfolded]:
+    def assemblies(self, member: Member, losses: Losses, bound: frozenset[str]) -> Iterator[Assembly]:
+        """What a member of a nested part becomes, of which variables are ``bound`` to nodes of the match around it."""
+        return (assembly for assembly, _ in self._member(member, losses, bound))
+
+    def whole(self, assembly: Assembly, losses: Losses) -> Member:
+        """The member of an assembly, with its nested parts."""
+        if not any(nested_items(assembly.member.template)):
+            return assembly.merged
+        return self._nested.added(assembly, losses)
+
+    def _member(self, member: Member, losses: Losses, bound: frozenset[str]) -> Iterator[tuple[Assembly, Origin]]:
         losses.slots |= self._existence.never_filled(member)
         for certain in with_texts(self._existence.without_unmade(member), self.input.mapping):
             for said in identifiers(self.input.mapping, losses).members(self._existence.without_inner(certain)):
                 plain, negated = self._split(said)
                 for explicit in self._existence.members(plain):
-                    yield from self._explicit(explicit, negated, losses)
+                    yield from self._explicit(explicit, negated, losses, bound)
 
     def _split(self, member: Member) -> tuple[Member, tuple[NoNode, ...]]:
         """The member without what says that no node stands somewhere, and that."""
         nowhere = {atom for atom in member.atoms if isinstance(atom, NoNode)}
         return Member(member.variables, member.atoms - nowhere, member.template), tuple(sorted(nowhere, key=repr))
 
-    def _explicit(self, member: Member, negated: tuple[NoNode, ...], losses: Losses) -> Iterator[Unfolded]:
+    def _explicit(
+        self, member: Member, negated: tuple[NoNode, ...], losses: Losses, bound: frozenset[str]
+    ) -> Iterator[tuple[Assembly, Origin]]:
         lowest = lowest_variables(self.input.mapping.target, member)
         rules = [makers(self.input.mapping, variable.node) for variable in lowest]
         for variable, several in zip(lowest, rules, strict=True):
             if not several:
                 losses.fatal.add(Loss(variable.node, "no arrow reaches it or anything below it"))
-        for chosen in product(*rules) if negated else self._choices(member, lowest, rules):
+        # Choices by which a node is another one are not compared by its leaves alone.
+        is_whole = bool(negated or bound or any(nested_items(member.template)))
+        for chosen in product(*rules) if is_whole else self._choices(member, lowest, rules):
             self.input.check()
             named = dict(zip((variable.name for variable in lowest), chosen, strict=True))
             origin = Origin(member, tuple(named.items()))
-            for unfolded in self.by(named, member, negated, losses):
-                yield unfolded, origin
+            for assembly in self.by(named, member, losses, negated, bound):
+                yield assembly, origin
 
     def by(
-        self, rules: Table[str, Rule], member: Member, negated: tuple[NoNode, ...], losses: Losses
-    ) -> Iterator[Member]:
-        """The members that one whose nodes are explicit becomes by a choice of rules."""
+        self,
+        rules: Table[str, Rule],
+        member: Member,
+        losses: Losses,
+        negated: tuple[NoNode, ...] = (),
+        bound: frozenset[str] = _NOTHING,
+    ) -> Iterator[Assembly]:
+        """What a member whose nodes are explicit becomes by a choice of rules."""
         for shown in self._existence.shown(member, rules):
             for decided, missing in self.rules.decided(shown, rules):
-                demand = Demand.of(decided, self.input.mapping, negated, missing)
+                demand = Demand.of(decided, self.input.mapping, negated, missing, bound)
                 for copies, providers in self.rules.copies(demand, rules):
                     yield from self._combined(demand, copies, providers, losses)
 
@@ -140,7 +173,7 @@ class Unfolding:
 
     def _combined(
         self, demand: Demand, copies: dict[str, Copy], providers: dict[Term, Copy], losses: Losses
-    ) -> Iterator[Member]:
+    ) -> Iterator[Assembly]:
         member = demand.member
         by_variable: dict[str, list[Copy]] = {variable.name: [] for variable in member.variables}
         for name, copy in (*copies.items(), *((term.variable, copy) for term, copy in providers.items())):
@@ -164,7 +197,7 @@ class Unfolding:
         for conditions in choices:
             plain = Member(whole, frozenset((*body, *conditions, *glue.atoms)), template)
             for negated in self._absent_nodes.negations(demand, by_variable, image, plain, glue):
-                yield merge(Member(whole, plain.atoms | negated, template), *glue.same)
+                yield Assembly(Member(whole, plain.atoms | negated, template), glue.same, member, by_variable)
 
 
 @lru_cache(maxsize=512)
@@ -182,7 +215,7 @@ def _informative(mapping: Mapping, member: Member) -> tuple[tuple[Rule, ...], ..
         if not unfolding.rules.decides(rules, member):
             return choices
         try:
-            asked = list(unfolding.by(rules, member, (), Losses()))
+            asked = [assembly.merged for assembly in unfolding.by(rules, member, Losses())]
         except TranslationError:
             return choices
         said = [form for member in asked if (form := forms.of(member))]

@@ -1,4 +1,6 @@
-"""Items of answers, compared whatever prefixes they have: of a name in a namespace, a query has any prefix."""
+"""Items of answers, compared whatever prefixes they have, for of a name in a namespace a query has any prefix, and in
+whatever order elements stand side by side (``semantics.md`` section 6).
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,11 @@ def same_items(some: Collection[str], others: Collection[str]) -> bool:
 def _without_prefixes(item: str) -> Hashable:
     if not item.startswith("<"):
         return _PREFIXED.sub("", item) if _PREFIXED.match(item) else item
-    return expanded(parse_document(item).root) if "xmlns" in item else item
+    return expanded(parse_document(item).root) if "xmlns" in item or item.count("<") > 2 else item
 
 
 def expanded(element: XmlElement) -> Hashable:
-    """An element with expanded names."""
+    """An element with expanded names, the elements in it as a set, all text beside them together."""
     attributes = tuple(sorted((str(name), str(value)) for name, value in element.attrib.items()))
-    children = tuple((expanded(child), child.tail or "") for child in element)
-    return str(element.tag), attributes, element.text or "", children
+    text = "".join((element.text or "", *(child.tail or "" for child in element)))
+    return str(element.tag), attributes, text, frozenset(map(expanded, element))

@@ -83,6 +83,8 @@ class _Maker:
             return self.twins()
         if kind < 0.37:
             return syntax.Sequence((self.flwor(), self.flwor()))
+        if kind < 0.43:
+            return self.whole()
         return self.flwor()
 
     # -- choices -------------------------------------------------------------------------------------------------
@@ -327,7 +329,40 @@ class _Maker:
             return syntax.AttributeConstructor("a", syntax.Data(leaf()))
         attributes = (syntax.DirectAttribute("a", (syntax.Data(leaf()),)),) if self.chance(0.2) else ()
         slots = tuple(self.slot(*chosen()) for _ in range(self.pick((1, 2, 2, 3))))
+        if self.chance(0.35):
+            slots = (*slots[:-1], self.nested(bound))
         return syntax.ElementConstructor("r", attributes, slots)
+
+    def whole(self) -> Expression:
+        """All elements of one kind, as they are."""
+        inner = [stop for stop in self.stops if stop and self.tree.is_element(stop) and not self.tree.is_leaf(stop)]
+        return self.from_root(self.pick(inner)) if inner else self.flwor()
+
+    def nested(self, bound: Sequence[_Bound], depth: int = 0) -> Expression:
+        """What hangs below a variable, or is joined with it: paths that repeat, and loops with items of their own."""
+        one = self.pick(bound)
+        below = [stop for stop in self.stops if stop[: len(one.node)] == one.node and stop != one.node]
+        name = f"${'vw'[depth]}"
+        if below and self.chance(0.7):
+            node = self.pick(below)
+            source = self.restricted(self.relative(one, node), node)
+            if self.chance(0.4):
+                return source
+        else:
+            node = self.pick(self.nodes())
+            source = self.from_root(node)
+        inner = _Bound(name, node)
+        both = (*bound, inner)
+        conditions = [self.condition(both)] if self.chance(0.3) else []
+        conditions += self.joins(both) if self.chance(0.6) else []
+        content: list[Expression] = [
+            self.slot(each, self.weighted(self.single(each))) for each in (inner,) if self.single(each)
+        ]
+        if depth == 0 and self.chance(0.3):
+            content.append(self.nested(both, 1))
+        return syntax.Flwor(
+            (syntax.For(name, source),), _all(conditions), syntax.ElementConstructor("n", (), tuple(content))
+        )
 
     def slot(self, bound: _Bound, leaf: Path) -> Expression:
         kind, path = self.random.random(), self.relative(bound, leaf)

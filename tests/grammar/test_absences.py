@@ -61,6 +61,7 @@ ASKED: Final = (
     "for $p in //pub where empty(//city[. = $p/city]) return $p/name",
     "for $p in //pub where empty(//stand[city = $p/city]) return $p/name",
     "for $b in //book where empty(//book[string-join(alias, ',') = 'a,b']) return $b/title",
+    "for $b in //book where empty(//book[alias][@lang = 'a']) return $b/title",
     "for $b in //book where empty(//book[upper-case(title) = string-join($b/alias, ',')]) return $b/title",
     "for $p in //pub where empty(//fair[name = $p/name]) return $p/name",
     "for $b in //book, $c in //book[title = 'a'] where deep-equal(data($b/@lang), data($c/@lang)) return $b/title",

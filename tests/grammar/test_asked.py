@@ -43,8 +43,8 @@ SCHEMA = SchemaTree(
         # order by, and what the fragment refuses, are not resolved; their names are looked up all the same
         ("for $b in //book order by $b/tilte return $b/title", 30, "no node tilte anywhere in the schema",
          "did you mean /bib/book/title?"),
-        ("for $b in //book return <r>{$b/author}{$b/tilte}</r>", 43, "no node tilte anywhere in the schema",
-         "did you mean /bib/book/title?"),
+        ("for $b in //book return <r>{$b/author}{$b/tilte}</r>", 43, "no node tilte below bib/book",
+         "did you mean title?"),
     ],
 )  # fmt: skip
 def test_a_step_that_stands_for_nothing_is_told_with_what_was_meant(

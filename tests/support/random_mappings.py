@@ -601,6 +601,8 @@ class QueryMaker:
             return self.bare()
         if kind < 0.22:
             return f"({self.flwor()}, {self.flwor()})"
+        if kind < 0.26:
+            return self.from_root(self.random.choice([node for node in self.nodes() if node] or [()]))
         return self.flwor()
 
     # -- paths -----------------------------------------------------------------------------------------------------
@@ -914,7 +916,30 @@ class QueryMaker:
         attribute = f' a="{{data({self.random.choice(options)})}}"' if self.chance(0.2) else ""
         attributes = [option for option in options if option.rpartition("/")[2].startswith("@")]
         first = f"{{{self.random.choice(attributes)}}}" if attributes and self.chance(0.2) else ""
+        if self.chance(0.4):
+            slots += self.nested(bound)
         return f"<r{attribute}>{first}{slots}</r>"
+
+    def nested(self, bound: Sequence[_Bound], depth: int = 0) -> str:
+        """What hangs below a variable, or is joined with one: a path, or a loop with items of its own."""
+        one = self.random.choice(bound)
+        below = [node for node in self.nodes() if node[: len(one.node)] == one.node and node != one.node]
+        if below and self.chance(0.7):
+            node = self.random.choice(below)
+            source = self.restricted(f"{one.name}{self.steps(node, len(one.node))}", node, bound)
+        else:
+            node = self.random.choice(self.nodes())
+            source = self.restricted(self.from_root(node), node, bound)
+        if self.chance(0.3):
+            return f"{{{source}}}"
+        inner = _Bound(f"${'vw'[depth]}", node, named="*" not in source and "|" not in source)
+        conditions = [self.condition([*bound, inner])] if self.chance(0.3) else []
+        conditions += self.joining(one, inner) if self.chance(0.5) else []
+        where = f" where {' and '.join(conditions)}" if conditions else ""
+        options = self.single(inner) + (self.single(one) if self.chance(0.2) else [])
+        slot = self.slot(self.random.choice(options)) if options else ""
+        more = self.nested([*bound, inner], 1) if depth == 0 and self.chance(0.3) else ""
+        return f"{{for {inner.name} in {source}{where} return <n>{slot}{more}</n>}}"
 
     def slot(self, path: str) -> str:
         kind = self.random.random()

@@ -181,11 +181,11 @@ def test_how_schemas_differ_is_told(
 def test_a_refusal_names_its_hop(three: tuple[Mapping, Mapping, Mapping]) -> None:
     path = [Hop(three[0], TARGET, "first"), Hop(three[1], TARGET, "second")]
     with pytest.raises(GrammarError) as refused:
-        translate_path(path, parse_query("for $b in //book return <r>{$b/by}</r>"))
+        translate_path(path, parse_query("for $b in //book return <r>{data($b/by)}</r>"))
     assert [fault.code for fault in refused.value.faults] == ["HX3046"]
     assert refused.value.faults[0].message.startswith("hop 1 of 2 (first, to target): ")
     with pytest.raises(GrammarError) as alone:
-        translate_path(path[:1], parse_query("for $b in //book return <r>{$b/by}</r>"))
+        translate_path(path[:1], parse_query("for $b in //book return <r>{data($b/by)}</r>"))
     assert "hop" not in alone.value.faults[0].message
 
 
