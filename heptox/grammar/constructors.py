@@ -26,8 +26,8 @@ from heptox.pattern import (
     Template,
     Term,
     Text,
-    joined,
-    nested,
+    joined_parts,
+    nested_part,
 )
 from heptox.schema import ANYWHERE, TEXT, Path
 
@@ -53,7 +53,7 @@ class ConstructorLowering:
             AttributeItem(attribute.name, tuple(self._attribute_part(part, branch) for part in attribute.parts))
             for attribute in element.attributes
         )
-        return joined(ElementItem(element.name, attributes, tuple(self._contents(element.content, branch))))
+        return joined_parts(ElementItem(element.name, attributes, tuple(self._contents(element.content, branch))))
 
     def _contents(self, items: Iterable[str | syntax.Expression], branch: Branch) -> Iterator[Content]:
         for item in items:
@@ -181,7 +181,7 @@ class ConstructorLowering:
                 refuse("HX3046", message, expression.position, "put an element around each")
         known = frozenset(atom for atom in branch.atoms if not _is_tag(atom))
         added = (Member(each.variables, each.atoms - known, each.template) for each in members)
-        return nested(branch.variables, dict.fromkeys(added))
+        return nested_part(branch.variables, dict.fromkeys(added))
 
     def _inside(self, path: syntax.PathExpression, found: list[Located], branch: Branch) -> LeafItem | None:
         """A path that leads into a copied subtree, which is the same on both sides, may repeat there as it likes."""
@@ -329,7 +329,7 @@ class ConstructorLowering:
                 content += self._path_slot(path, inner)
         tag = None if location.path else known_tag(self._tree, branch, location)
         name = tag or (here[-1].removeprefix(ANYWHERE) if here else self._tree.root)
-        return joined(ElementItem(name, (), tuple(content)))
+        return joined_parts(ElementItem(name, (), tuple(content)))
 
     def _require_whole(self, here: Path) -> None:
         """Refuse (HX3044) to spell out an element whose content the schema does not."""

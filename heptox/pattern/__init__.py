@@ -50,7 +50,11 @@ from heptox.pattern.model import (
     Text as Text,
     Variable as Variable,
 )
-from heptox.pattern.nested import contracted as contracted, joined as joined, nested as nested
+from heptox.pattern.nested import (
+    joined_parts as joined_parts,
+    nested_part as nested_part,
+    with_contracted_parts as with_contracted_parts,
+)
 from heptox.pattern.normalise import normalise as normalise
 from heptox.pattern.operators import (
     FUNCTIONS as FUNCTIONS,

@@ -24,7 +24,7 @@ from heptox.pattern.model import (
 from heptox.pattern.rewrite import Content, atom_variables, map_nested, nested_items, ordered, rename, template_terms
 
 
-def nested(outer: Iterable[Variable], members: Iterable[Member]) -> NestedItem:
+def nested_part(outer: Iterable[Variable], members: Iterable[Member]) -> NestedItem:
     """The nested part of members in which the variables of the match around it have the names that they have there."""
     known = {variable.name for variable in outer}
     spoken = tuple(_without_unused(member, known) for member in members)
@@ -46,7 +46,7 @@ def in_context(outer: Member, item: NestedItem, member: Member) -> Member:
     return Member(variables, outer.atoms | renamed.atoms, _beside_nodes(renamed.template, outer))
 
 
-def contracted(member: Member, forms: NormalForms, check: Check = no_check) -> Member:
+def with_contracted_parts(member: Member, forms: NormalForms, check: Check = no_check) -> Member:
     """The member with nested parts that say nothing twice: no more than the match around them leaves open, on documents
     of the ``forms``. A part that has no match on any of them is left out.
     """
@@ -58,14 +58,14 @@ def contracted(member: Member, forms: NormalForms, check: Check = no_check) -> M
         whole = Query(tuple(in_context(member, item, each) for each in item.members))
         least = (minimise_member(each, forms, check) for each in whole.members if forms.of(each) is not None)
         apart = without_contained(Query(tuple(dict.fromkeys(least))), forms, check)
-        inner = [contracted(_own(each), forms, check) for each in apart.members]
+        inner = [with_contracted_parts(_own(each), forms, check) for each in apart.members]
         said = [Member(each.variables, each.atoms - member.atoms, each.template) for each in inner]
-        return nested(member.variables, said) if said else None
+        return nested_part(member.variables, said) if said else None
 
-    return Member(member.variables, member.atoms, joined(map_nested(member.template, image)))
+    return Member(member.variables, member.atoms, joined_parts(map_nested(member.template, image)))
 
 
-def joined(element: ElementItem) -> ElementItem:
+def joined_parts(element: ElementItem) -> ElementItem:
     """The constructor in which nested parts that stand side by side are one."""
     content: list[Content] = []
     for is_nested, several in groupby(element.content, lambda item: isinstance(item, NestedItem)):
@@ -75,7 +75,7 @@ def joined(element: ElementItem) -> ElementItem:
             members = dict.fromkeys(each for part in parts for each in part.members)
             content.append(NestedItem(tuple(bindings), tuple(members)))
         else:
-            content += [joined(item) if isinstance(item, ElementItem) else item for item in several]
+            content += [joined_parts(item) if isinstance(item, ElementItem) else item for item in several]
     return ElementItem(element.name, element.attributes, tuple(content))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from heptox.pattern import Member, contracted, minimise_member
+from heptox.pattern import Member, minimise_member, with_contracted_parts
 from heptox.translate.draft import Draft
 from heptox.translate.model import Origin
 
@@ -22,7 +22,7 @@ def contract(draft: Draft) -> Draft:
                 yield form.member, origins
 
     def least(member: Member) -> Member:
-        return contracted(minimise_member(member, draft.forms, draft.check), draft.forms, draft.check)
+        return with_contracted_parts(minimise_member(member, draft.forms, draft.check), draft.forms, draft.check)
 
     chased = draft.become(normal())
     return chased.become((least(member), origins) for member, origins in chased.members.items())
