@@ -182,6 +182,40 @@ class _Rendering:
             return result if where is None else syntax.Conditional(where, result)
         return syntax.Flwor(tuple(clauses), where, result)
 
+    def conditional(self) -> syntax.Expression | None:
+        """The item where there is a match; ``None`` where that is more than what single paths lead to."""
+        known = {*self.outer, *(self._roots if len(self._roots) == 1 else ())}
+        if any(term.variable not in known for term in template_terms(self.member.template)):
+            return None
+        chosen, self._paths.bound = self._paths.bound, dict(self.outer)
+        waiting = list(self._atoms)
+        tops = [each for each in self.member.variables if each.name not in known and each.parent in known]
+        paths = [self._leading(each, waiting, "") for each in tops]
+        if all(known.issuperset(atom_variables(atom)) for atom in waiting):
+            conditions = [part for atom in waiting for part in conjuncts(self._condition(atom))]
+            conditions += [syntax.Exists(path, spelled_out=False) for path in paths]
+            item = self._item(self.member.template)
+            return syntax.Conditional(syntax.And(tuple(conditions)) if len(conditions) > 1 else conditions[0], item)
+        self._paths.bound = chosen
+        return None
+
+    def _leading(self, variable: Variable, waiting: list[Atom], context: str) -> syntax.PathExpression:
+        """The path to some node of a variable, with what is said of it, and of those below it, as predicates."""
+        path = self._paths.path(variable.name, (), context)
+        bound, self._paths.bound = self._paths.bound, {**self._paths.bound, variable.name: "."}
+        below = [each for each in self.member.variables if each.parent == variable.name]
+        known = {*self.outer, variable.name}
+        said = [
+            atom for atom in waiting if variable.name in atom_variables(atom) and known.issuperset(atom_variables(atom))
+        ]
+        for atom in said:
+            waiting.remove(atom)
+        predicates = [part for atom in said for part in conjuncts(self._condition(atom, context=variable.name))]
+        predicates += [syntax.Exists(self._leading(each, waiting, variable.name), spelled_out=False) for each in below]
+        self._paths.bound = bound
+        last = replace(path.steps[-1], predicates=(*path.steps[-1].predicates, *predicates))
+        return replace(path, steps=(*path.steps[:-1], last))
+
     def _clause(self, name: str, waiting: list[Atom], seen: set[str]) -> syntax.For:
         """The ``for`` of a variable, with the joins to what is bound before it as predicates of its last step."""
         variable = self._variables[name]
@@ -373,7 +407,8 @@ class _Rendering:
         for member in item.members:
             bound = {name: self._paths.bound.get(node.variable) for name, node in item.bindings}
             outer = {name: known for name, known in bound.items() if known is not None}
-            yield _Rendering(member, self.constraints, None, outer, self.names, is_nested=True).expression()
+            inner = _Rendering(member, self.constraints, None, outer, self.names, is_nested=True)
+            yield (inner.conditional() if item.single else None) or inner.expression()
 
     def _slot(self, item: LeafItem, term: Term) -> syntax.Expression:
         """A slot: the attribute itself where it has the asker's name, else a ``for`` over the leaf."""

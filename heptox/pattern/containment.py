@@ -324,7 +324,8 @@ def same_template(general: Content, specific: Content, image: dict[str, str], cl
             pairs = zip(content, specific.content, strict=True)
             return all(same_template(low, high, image, closure) for low, high in pairs)
         case NestedItem(), NestedItem():
-            return _with_plain_names(general, image) == _with_plain_names(specific, {})
+            alike = general.single == specific.single
+            return alike and _with_plain_names(general, image) == _with_plain_names(specific, {})
         case LeafItem(shape="value", term=term), str():
             return same_value(term, specific)
         case str(), LeafItem(shape="value", term=term):
@@ -350,7 +351,7 @@ def _with_plain_names(item: NestedItem, image: dict[str, str]) -> frozenset[Memb
         template = plain.template
         if isinstance(template, ElementItem):
             template = map_nested(
-                template, lambda part: NestedItem((), tuple(sorted(_with_plain_names(part, {}), key=repr)))
+                template, lambda part: NestedItem((), tuple(sorted(_with_plain_names(part, {}), key=repr)), part.single)
             )
         members.add(
             Member(tuple(sorted(plain.variables, key=lambda each: (len(each.node), each))), plain.atoms, template)

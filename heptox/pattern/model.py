@@ -172,11 +172,12 @@ class NestedItem:
 
     ``bindings`` say which nodes of the match around it variables of the members stand for: the name of such a variable,
     and the term :data:`NODE` of the other. The members say what holds in addition, and order means nothing
-    (``semantics.md`` section 7).
+    (``semantics.md`` section 7). Where the part is ``single``, all its items are the same one: it is there, or not.
     """
 
     bindings: tuple[tuple[str, Term], ...]
     members: tuple[Member, ...]
+    single: bool = False
 
 
 Template: TypeAlias = LeafItem | ElementItem

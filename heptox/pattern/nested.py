@@ -24,12 +24,17 @@ from heptox.pattern.model import (
 from heptox.pattern.rewrite import Content, atom_variables, map_nested, nested_items, ordered, rename, template_terms
 
 
-def nested_part(outer: Iterable[Variable], members: Iterable[Member]) -> NestedItem:
-    """The nested part of members in which the variables of the match around it have the names that they have there."""
+def nested_part(outer: Iterable[Variable], members: Iterable[Member], *, single: bool | None = None) -> NestedItem:
+    """The nested part of members in which the variables of the match around it have the names that they have there.
+
+    It is ``single``, if that is not said, where they have no other variables.
+    """
     known = {variable.name for variable in outer}
     spoken = tuple(_without_unused(member, known) for member in members)
     bound = {variable.name: None for member in spoken for variable in member.variables if variable.name in known}
-    return NestedItem(tuple((name, Term(name, (NODE,))) for name in bound), spoken)
+    if single is None:
+        single = all(variable.name in known for member in spoken for variable in member.variables)
+    return NestedItem(tuple((name, Term(name, (NODE,))) for name in bound), spoken, single)
 
 
 def in_context(outer: Member, item: NestedItem, member: Member) -> Member:
@@ -60,16 +65,16 @@ def with_contracted_parts(member: Member, forms: NormalForms, check: Check = no_
         apart = without_contained(Query(tuple(dict.fromkeys(least))), forms, check)
         inner = [with_contracted_parts(_own(each), forms, check) for each in apart.members]
         said = [Member(each.variables, each.atoms - member.atoms, each.template) for each in inner]
-        return nested_part(member.variables, said) if said else None
+        return nested_part(member.variables, said, single=item.single) if said else None
 
     return Member(member.variables, member.atoms, joined_parts(map_nested(member.template, image)))
 
 
 def joined_parts(element: ElementItem) -> ElementItem:
-    """The constructor in which nested parts that stand side by side are one."""
+    """The constructor in which nested parts that stand side by side, and may have several items, are one."""
     content: list[Content] = []
-    for is_nested, several in groupby(element.content, lambda item: isinstance(item, NestedItem)):
-        if is_nested:
+    for is_several, several in groupby(element.content, _may_repeat):
+        if is_several:
             parts = [item for item in several if isinstance(item, NestedItem)]
             bindings = sorted({binding for part in parts for binding in part.bindings})
             members = dict.fromkeys(each for part in parts for each in part.members)
@@ -77,6 +82,10 @@ def joined_parts(element: ElementItem) -> ElementItem:
         else:
             content += [joined_parts(item) if isinstance(item, ElementItem) else item for item in several]
     return ElementItem(element.name, element.attributes, tuple(content))
+
+
+def _may_repeat(item: Content) -> bool:
+    return isinstance(item, NestedItem) and not item.single
 
 
 def _beside_nodes(template: Template, outer: Member) -> ElementItem:

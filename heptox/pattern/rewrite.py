@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from heptox.pattern.model import (
@@ -121,7 +122,7 @@ def _rebound(item: NestedItem, image: Callable[[Term], Image]) -> NestedItem:
         node = image(term)
         assert isinstance(node, Term)  # what stands for a node is a node
         bindings.append((name, node))
-    return NestedItem(tuple(bindings), item.members)
+    return replace(item, bindings=tuple(bindings))
 
 
 def map_nested(element: ElementItem, image: Callable[[NestedItem], NestedItem | None]) -> ElementItem:

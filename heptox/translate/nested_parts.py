@@ -80,7 +80,7 @@ class NestedParts:
                 if (joined := self._joined(item, outer, inner, met)) is not None:
                     found.append(joined)
         losses.slots |= met.slots if found else met.slots | met.fatal
-        return nested_part(outer.merged.variables, found) if found else None
+        return nested_part(outer.merged.variables, found, single=item.single) if found else None
 
     def _joined(self, item: NestedItem, outer: Assembly, inner: Assembly, losses: Losses) -> Member | None:
         """What an assembly of a nested part says in a match of the one around it; ``None`` where it has none."""
