@@ -32,10 +32,17 @@ def _substring(value: str, start: Decimal, length: Decimal | None = None) -> str
     return value[max(first, 1) - 1 : max(end - 1, 0)]
 
 
-_FIRST: Final = "CASE WHEN {1} < 1 THEN 1 ELSE CAST({1} AS BIGINT) END"
-_COUNT: Final = "CASE WHEN {1} < 1 THEN {1} + {2} - 1 ELSE {2} END"
-_COUNTED: Final = f"CASE WHEN {_COUNT} < 0 THEN 0 ELSE CAST({_COUNT} AS BIGINT) END"
-# Not by greatest(), which passes by what is null.
+_LAST: Final = 2**31 - 1
+"""The last place that a string of SQL can have, and the most that ``substr`` takes in Spark."""
+
+
+def _place(number: str, least: int) -> str:
+    """A number as a place. Not by greatest() and least(), which pass by what is null."""
+    return f"CASE WHEN {number} < {least} THEN {least} WHEN {number} > {_LAST} THEN {_LAST} ELSE CAST({number} AS INT) END"
+
+
+_FIRST: Final = _place("{1}", 1)
+_COUNTED: Final = _place("CASE WHEN {1} < 1 THEN {1} + {2} - 1 ELSE {2} END", 0)
 
 
 def _before(value: str, part: str) -> str:
