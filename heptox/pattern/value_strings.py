@@ -38,7 +38,9 @@ _LAST: Final = 2**31 - 1
 
 def _place(number: str, least: int) -> str:
     """A number as a place. Not by greatest() and least(), which pass by what is null."""
-    return f"CASE WHEN {number} < {least} THEN {least} WHEN {number} > {_LAST} THEN {_LAST} ELSE CAST({number} AS INT) END"
+    return (
+        f"CASE WHEN {number} < {least} THEN {least} WHEN {number} > {_LAST} THEN {_LAST} ELSE CAST({number} AS INT) END"
+    )
 
 
 _FIRST: Final = _place("{1}", 1)
