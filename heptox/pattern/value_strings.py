@@ -7,7 +7,7 @@ import re
 from decimal import Decimal
 from typing import Final
 
-from heptox.pattern.value_patterns import replaced
+from heptox.pattern.value_patterns import MOST_REPLACED, TOO_MUCH_REPLACED, replaced
 from heptox.pattern.value_types import SQL_DECIMAL, Type, ValueFunction
 
 _STRING: Final = Type.STRING
@@ -53,6 +53,12 @@ def _before(value: str, part: str) -> str:
 
 def _after(value: str, part: str) -> str:
     return value.partition(part)[2] if part else value
+
+
+def _replaced(error: str, made: str) -> str:
+    """What a replacement makes, and an error where it could make too much."""
+    is_too_much = f"(length({{0}}) + 1) * length({{2}}) > {MOST_REPLACED}"
+    return f"CASE WHEN {is_too_much} THEN CAST({error}('{TOO_MUCH_REPLACED}') AS STRING) ELSE {made} END"
 
 
 _LONGER_IN_UPPER_CASE: Final = "".join(
@@ -146,9 +152,9 @@ STRINGS: Final = (
         (_STRING, Type.PATTERN, Type.REPLACEMENT),
         _STRING,
         replaced,
-        "regexp_replace({0}, {1}, {2}, 'g')",
+        _replaced("error", "regexp_replace({0}, {1}, {2}, 'g')"),
         "all that the regular expression finds replaced, with `$1` for what its first group found",
-        spark="regexp_replace({0}, {1}, {2})",
+        spark=_replaced("raise_error", "regexp_replace({0}, {1}, {2})"),
     ),
     ValueFunction("upper-case", (_STRING,), _STRING, str.upper, _UPPER, "in upper case", spark="upper({0})"),
     ValueFunction(
