@@ -366,6 +366,7 @@ FAULTY: Final = (
 def test_what_is_wrong_is_said(expression: ValueExpression, code: str, reason: str) -> None:
     (fault,) = expression_faults(expression)
     assert fault.code == code and reason in str(fault)
+    assert fault.hint or code == "HX4073"
 
 
 def test_all_forms_of_the_table_are_tried() -> None:
