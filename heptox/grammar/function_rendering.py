@@ -342,6 +342,18 @@ def _may_fail(expression: ValueExpression) -> bool:
     return casts or (form.propagates and any(map(_may_fail, expression.arguments)))
 
 
+def _is_never_empty(expression: ValueExpression) -> bool:
+    """Whether the string of a value that an expression has is never the empty one."""
+    match expression:
+        case Constant(value):
+            return bool(value)
+        case Lookup(_, codes, other):
+            return all(value for _, value in codes) and (other is None or _is_never_empty(other))
+        case Call("if", (_, *branches)):
+            return all(map(_is_never_empty, branches))
+    return result_type(expression) in _NEVER_EMPTY
+
+
 def _is_partial(expression: ValueExpression) -> bool:
     """Whether an expression may have no value where the leaves that it needs are there."""
     wanted = needed_leaves(expression)
@@ -385,8 +397,8 @@ def computed_condition(
 
 def _absence(expression: ValueExpression, rendering: FunctionRendering) -> syntax.Condition:
     """That an expression has no value: a leaf that it needs is absent, or a part of it has none."""
-    if _is_partial(expression) and result_type(expression) in _NEVER_EMPTY:
-        string = syntax.FunctionCall("string", (rendering.value(expression),))
+    if _is_partial(expression) and _is_never_empty(expression):
+        string = syntax.FunctionCall("string", (rendering.guarded(expression),))
         return syntax.Comparison("=", string, syntax.StringLiteral(""))
     needed = sorted(path for path in needed_leaves(expression) if not is_own(path))
     absences: list[syntax.Condition] = [syntax.Empty(rendering.path(path)) for path in needed]

@@ -23,7 +23,7 @@ _QUERIES: Final = (
     "//b[p < '2020-01-02']/n",
     "//b[p = p]/p",
     "for $b in //b return <x>{$b/p}{$b/n}</x>",
-    *(f"for $b in //b where {asked}($b/{leaf}) return <x/>" for asked in ("empty", "exists") for leaf in "pqno"),
+    *(f"for $b in //b where {asked}($b/{leaf}) return <x/>" for asked in ("empty", "exists") for leaf in "pqnoli"),
     "for $b in //b where empty($b/o) and exists($b/p) return $b/p",
 )
 
@@ -32,8 +32,9 @@ _QUERIES: Final = (
 def casting(tmp_path_factory: pytest.TempPathFactory) -> Mapping:
     folder: Path = tmp_path_factory.mktemp("casts")
     (folder / "s.dtd").write_text("<!ELEMENT r (a*)><!ELEMENT a (x?, y?)><!ELEMENT x (#PCDATA)><!ELEMENT y (#PCDATA)>")
-    leaves = "".join(f"<!ELEMENT {name} (#PCDATA)>" for name in "pqno")
-    (folder / "t.dtd").write_text(f"<!ELEMENT s (b*)><!ELEMENT b (p?, q?, n?, o?)>{leaves}")
+    leaves = "".join(f"<!ELEMENT {name} (#PCDATA)>" for name in "pqnoli")
+    (folder / "t.dtd").write_text(f"<!ELEMENT s (b*)><!ELEMENT b (p?, q?, n?, o?, l?, i?)>{leaves}")
+    (folder / "codes.csv").write_text('abc,letters\n"",none\n7,number\n')
     arrows = """source "s.dtd"
 target "t.dtd"
 each a -> b
@@ -41,6 +42,8 @@ xs:date(a/x) -> b/p oneway
 concat(xs:date(a/y), "!") -> b/q oneway
 xs:decimal(a/y) -> b/n oneway
 concat(a/x, xs:date(a/x), xs:decimal(a/y)) -> b/o oneway
+lookup("codes.csv", a/x) -> b/l oneway
+if (a/y = "abc") then "yes" else () -> b/i oneway
 """
     return parse_mapping_arrows(arrows, folder)
 
