@@ -12,6 +12,7 @@ from heptox.grammar import Expression, parse_query
 from heptox.mapping import Mapping, parse_mapping_arrows
 from heptox.store import Store, plan_query, query as answers
 from heptox.translate import Direction
+from heptox.verification.unasked import unasked
 from tests.support.definition import Pair, check_equal, pairs
 
 _VALUES: Final = (None, "", "abc", "2020-01-01", " 2020-01-01Z ", "2020-13-01", "7", "-2.50")
@@ -67,6 +68,20 @@ def test_what_casts_compute_is_asked_for(casting: Mapping, instances: list[Pair]
         assert (
             _found(store, parse_query(found.text)) == _found(store, found.query) == _found(asking, parse_query(query))
         )
+
+
+def test_what_stays_unasked_is_said_of_the_mapping(tmp_path: Path, casting: Mapping) -> None:
+    assert not list(unasked(casting))
+    (tmp_path / "s.dtd").write_text("<!ELEMENT r (a*)><!ELEMENT a (x, y)><!ELEMENT x (#PCDATA)><!ELEMENT y (#PCDATA)>")
+    arrows = """source "s.dtd"
+target "s.dtd"
+xs:decimal(a/x) div xs:decimal(a/y) -> a/x oneway
+if (a/x = "1") then a/y else () -> a/y oneway
+"""
+    assert list(unasked(parse_mapping_arrows(arrows, tmp_path))) == [
+        "a/x cannot be asked for: a value computed by div cannot be said in a query here",
+        "whether a/y is absent cannot be asked for: a value computed by if cannot be said in a query here",
+    ]
 
 
 def _found(store: Store, query: Expression) -> set[str]:
