@@ -21,6 +21,7 @@ from heptox.garbage import uncollected
 from heptox.grammar import Side
 from heptox.mapping import (
     LARGE,
+    WITHOUT_MEANING,
     ExchangeReceipt,
     Mapping,
     codes_by_table,
@@ -225,7 +226,7 @@ def exchanged(
 
 def _note_unknown_codes(codes: Iterable[tuple[str, str]]) -> None:
     for table, listed in codes_by_table(codes, _SHOWN_CODES):
-        print_note(f"codes that {table} does not have: {listed}; what they stand for is left out")
+        print_note(f"codes that {table} does not have: {listed}; {WITHOUT_MEANING}")
 
 
 def _note_conflicts(count: int, leaves: Iterable[str] = ()) -> None:

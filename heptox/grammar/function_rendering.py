@@ -50,6 +50,9 @@ from heptox.schema import Path
 
 _ToPath: TypeAlias = Callable[[Path], syntax.PathExpression]
 _NUMBERS: Final = (Type.DECIMAL, Type.INTEGER, Type.DOUBLE)
+_MOMENTS: Final = (Type.DATE, Type.DATE_TIME, Type.TIME)
+_NEVER_EMPTY: Final = (*_MOMENTS, Type.DECIMAL, Type.INTEGER)
+"""The types of which no value is the empty string when it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ class FunctionRendering:
         if kind in _NUMBERS:
             zero = syntax.NumberLiteral("0")
             return syntax.Or((syntax.Comparison(">=", value, zero), syntax.Comparison("<", value, zero)))
+        if kind in _MOMENTS:  # the string of one is not empty, that of nothing is
+            return syntax.Comparison("!=", syntax.FunctionCall("string", (value,)), syntax.StringLiteral(""))
         if kind is not Type.STRING:
             raise _unsaid(expression)
         return syntax.Comparison("=", value, value)
@@ -337,6 +342,18 @@ def _may_fail(expression: ValueExpression) -> bool:
     return casts or (form.propagates and any(map(_may_fail, expression.arguments)))
 
 
+def _is_never_empty(expression: ValueExpression) -> bool:
+    """Whether the string of a value that an expression has is never the empty one."""
+    match expression:
+        case Constant(value):
+            return bool(value)
+        case Lookup(_, codes, other):
+            return all(value for _, value in codes) and (other is None or _is_never_empty(other))
+        case Call("if", (_, *branches)):
+            return all(map(_is_never_empty, branches))
+    return result_type(expression) in _NEVER_EMPTY
+
+
 def _is_partial(expression: ValueExpression) -> bool:
     """Whether an expression may have no value where the leaves that it needs are there."""
     wanted = needed_leaves(expression)
@@ -372,19 +389,23 @@ def computed_condition(
         case Presence(term):
             return _all(of(term).presence(_expression(term)))
         case Absence(term):
-            return _absence(term, of)
+            return _absence(_expression(term), of(term))
         case SameValue(left, right):
             return _same_value(left, right, of, plain)
     raise GrammarError(Fault("HX3068", "what is asked of a computed value cannot be said in a query here"))
 
 
-def _absence(term: Term, of: Callable[[Term], FunctionRendering]) -> syntax.Condition:
-    """That a term has no value: a leaf that it needs is absent."""
-    expression = _expression(term)
+def _absence(expression: ValueExpression, rendering: FunctionRendering) -> syntax.Condition:
+    """That an expression has no value: a leaf that it needs is absent, or a part of it has none."""
+    if _is_partial(expression) and _is_never_empty(expression):
+        string = syntax.FunctionCall("string", (rendering.guarded(expression),))
+        return syntax.Comparison("=", string, syntax.StringLiteral(""))
     needed = sorted(path for path in needed_leaves(expression) if not is_own(path))
-    if _is_partial(expression) or not needed:
+    absences: list[syntax.Condition] = [syntax.Empty(rendering.path(path)) for path in needed]
+    absences += [_absence(part, rendering) for part in _partial_strings(expression)]
+    if _may_fail(expression) or not absences:
         raise _unsaid(expression)
-    return _joined("or", [syntax.Empty(of(term).path(path)) for path in needed])
+    return _joined("or", absences)
 
 
 def _same_value(
@@ -398,7 +419,9 @@ def _same_value(
     equal = computed_condition(Comparison("=", left, right), of, plain)
     if any(not of(term).presence(_expression(term)) for term in (left, right)):
         return _all((*there, equal))  # one is always there
-    return _joined("or", [_all((*there, equal)), _all([_absence(term, of) for term in (left, right)])])
+    return _joined(
+        "or", [_all((*there, equal)), _all([_absence(_expression(term), of(term)) for term in (left, right)])]
+    )
 
 
 def compared_as_number(operator: Operator, value: syntax.Operand, literal: syntax.NumberLiteral) -> syntax.Condition:

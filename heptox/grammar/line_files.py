@@ -52,10 +52,10 @@ class LineBuilder(Generic[_Statement]):
     def _step(self, tree: Tree[Token]) -> str:
         return step_text(tree)
 
-    def _refuse(self, code: str, message: str, tree: Tree[Token], hint: str | None = None) -> None:
+    def _refuse(self, code: str, message: str, tree: Tree[Token] | Token, hint: str | None = None) -> None:
         self._faults.append(fault_at(code, message, self._text, self._position(tree), hint, self._line))
 
-    def _position(self, tree: Tree[Token]) -> Position | None:
+    def _position(self, tree: Tree[Token] | Token) -> Position | None:
         return position_of(tree, self._file, self._line)
 
 

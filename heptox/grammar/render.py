@@ -10,7 +10,7 @@ Where documents may hold such values the comparison is written with ``number()``
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -177,10 +177,7 @@ class _Rendering:
             clauses.append(syntax.For(leaf_name, self._paths.path(term.variable, term.path)))
         conditions = [part for atom in waiting for part in conjuncts(self._condition(atom))] + self._existences()
         result = self._item(self.member.template)
-        where = None if not conditions else conditions[0] if len(conditions) == 1 else syntax.And(tuple(conditions))
-        if not clauses:
-            return result if where is None else syntax.Conditional(where, result)
-        return syntax.Flwor(tuple(clauses), where, result)
+        return syntax.Flwor(tuple(clauses), _all(conditions), result) if clauses else _where(conditions, result)
 
     def conditional(self) -> syntax.Expression | None:
         """The item where there is a match; ``None`` where that is more than what single paths lead to."""
@@ -194,8 +191,7 @@ class _Rendering:
         if all(known.issuperset(atom_variables(atom)) for atom in waiting):
             conditions = [part for atom in waiting for part in conjuncts(self._condition(atom))]
             conditions += [syntax.Exists(path, spelled_out=False) for path in paths]
-            item = self._item(self.member.template)
-            return syntax.Conditional(syntax.And(tuple(conditions)) if len(conditions) > 1 else conditions[0], item)
+            return _where(conditions, self._item(self.member.template))
         self._paths.bound = chosen
         return None
 
@@ -205,9 +201,8 @@ class _Rendering:
         bound, self._paths.bound = self._paths.bound, {**self._paths.bound, variable.name: "."}
         below = [each for each in self.member.variables if each.parent == variable.name]
         known = {*self.outer, variable.name}
-        said = [
-            atom for atom in waiting if variable.name in atom_variables(atom) and known.issuperset(atom_variables(atom))
-        ]
+        speaking = [atom for atom in waiting if variable.name in atom_variables(atom)]
+        said = [atom for atom in speaking if known.issuperset(atom_variables(atom))]
         for atom in said:
             waiting.remove(atom)
         predicates = [part for atom in said for part in conjuncts(self._condition(atom, context=variable.name))]
@@ -423,6 +418,16 @@ class _Rendering:
         return syntax.Flwor(
             (syntax.For(variable, self._paths.path(term.variable, term.path)),), None, _made(item, value)
         )
+
+
+def _all(conditions: Sequence[syntax.Condition]) -> syntax.Condition | None:
+    return conditions[0] if len(conditions) == 1 else syntax.And(tuple(conditions)) if conditions else None
+
+
+def _where(conditions: Sequence[syntax.Condition], item: syntax.Expression) -> syntax.Expression:
+    """An item that is there where conditions hold."""
+    condition = _all(conditions)
+    return item if condition is None else syntax.Conditional(condition, item)
 
 
 def _made(item: LeafItem, value: syntax.Expression) -> syntax.Expression:

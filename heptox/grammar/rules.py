@@ -17,7 +17,7 @@ from heptox.grammar.arrows import Arrow, Declaration, Entity, parse_arrow_lines
 from heptox.grammar.line_files import SchemaPath
 from heptox.grammar.parsing import fault_at, offset_position, parse_text, subtrees
 from heptox.grammar.query import Node
-from heptox.grammar.written_values import ComputedValue, ValueBuilder, is_operation, unquoted
+from heptox.grammar.written_values import ComputedValue, ValueBuilder, is_operation
 from heptox.schema import Path, is_selection, written_step
 
 _WIDTH: Final = 110
@@ -547,7 +547,7 @@ class _Builder(ValueBuilder[RuleText]):
                 return self._computed(tree)
 
     def _operand(self, tree: Tree[Token]) -> RuleValue | Constant:
-        return Constant(unquoted(tree.children[0])) if tree.data == "string" else self._rule_value(tree)
+        return Constant(self._string(tree.children[0])) if tree.data == "string" else self._rule_value(tree)
 
     def _label(self, tree: Tree[Token]) -> Label:
         at = self._position(tree)

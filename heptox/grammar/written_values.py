@@ -13,6 +13,7 @@ from heptox.grammar.parsing import subtrees
 from heptox.grammar.query import Node
 from heptox.pattern import Call, Constant, Leaf, StringJoin, ValueExpression, computed_step
 from heptox.schema import Path, SelectionTest, is_selection, selection_step, written_step
+from heptox.xml import NO_CHARACTER
 
 _COMPARISONS: Final = ("=", "!=", "<", "<=", ">", ">=")
 _SELECTION: Final = (
@@ -58,11 +59,6 @@ def is_operation(expression: ValueExpression) -> bool:
     return written_step(computed_step(expression), str).startswith(("(", "if "))
 
 
-def unquoted(token: Token | Tree[Token]) -> str:
-    """The string that a literal stands for."""
-    return str(token)[1:-1].replace('""', '"')
-
-
 class ValueBuilder(LineBuilder[_Statement]):
     """Makes selections and values."""
 
@@ -88,7 +84,7 @@ class ValueBuilder(LineBuilder[_Statement]):
         if tree.data == "negated":
             return SelectionTest("not", path)
         tokens = [*tree.children, *(token for part in right for token in part.children)]
-        values = tuple(unquoted(token) for token in tokens if isinstance(token, Token) and token.type == "STRING")
+        values = tuple(self._string(token) for token in tokens if isinstance(token, Token) and token.type == "STRING")
         if any(part.data not in ("string", "strings") for part in right):
             self._refuse("HX3001", "a selection compares a leaf with a string", right[0], _SELECTION)
             return None
@@ -101,6 +97,13 @@ class ValueBuilder(LineBuilder[_Statement]):
             return SelectionTest("!=", path, values)
         self._refuse("HX3001", f"{signs[0]} with {len(values)} values is no condition of a selection", tree, _SELECTION)
         return None
+
+    def _string(self, token: Token | Tree[Token]) -> str:
+        """The string that a literal stands for."""
+        if unsaid := NO_CHARACTER.search(str(token)):
+            message = f"U+{ord(unsaid[0]):04X} is no XML character: no value of a document has it"
+            self._refuse("HX3001", message, token, "leave it out of the string")
+        return str(token)[1:-1].replace('""', '"')
 
     def _computed(self, tree: Tree[Token]) -> ComputedValue:
         leaves: dict[Path, SchemaPath] = {}
@@ -124,7 +127,7 @@ class ValueBuilder(LineBuilder[_Statement]):
             case "self":
                 return Leaf(())
             case "string":
-                return Constant(unquoted(tree.children[0]))
+                return Constant(self._string(tree.children[0]))
             case "number":
                 return Constant(str(tree.children[0]))
             case "strings":

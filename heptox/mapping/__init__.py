@@ -30,7 +30,11 @@ from heptox.mapping.loading import (
 from heptox.mapping.model import HeadNode as HeadNode, Mapping as Mapping, OptionalPart as OptionalPart, Rule as Rule
 from heptox.mapping.paths import owning_stop as owning_stop, path_text as path_text
 from heptox.mapping.printing import print_rule as print_rule, print_rules as print_rules
-from heptox.mapping.receipts import ExchangeReceipt as ExchangeReceipt, codes_by_table as codes_by_table
+from heptox.mapping.receipts import (
+    WITHOUT_MEANING as WITHOUT_MEANING,
+    ExchangeReceipt as ExchangeReceipt,
+    codes_by_table as codes_by_table,
+)
 from heptox.mapping.selected_nodes import (
     selects_or_computes as selects_or_computes,
     spoken_leaves as spoken_leaves,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +15,7 @@ from heptox.mapping.instance import StopNode, Value, read_instance
 from heptox.mapping.model import HeadNode, Mapping, Rule, Surrogate
 from heptox.mapping.receipts import ExchangeReceipt, looked_up
 from heptox.pattern import TAG, Lookup, Term, is_constant
+from heptox.remembering import remembered
 from heptox.schema import Path
 from heptox.xml import Document
 
@@ -144,7 +144,7 @@ class _Plan:
         return self.known[rank]
 
 
-@lru_cache(maxsize=16)
+@remembered(16)
 def _plan(mapping: Mapping) -> _Plan:
     rules = applied(mapping.rules)
     leaves: dict[Path, dict[Path, None]] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -15,6 +14,7 @@ from heptox.mapping.model import Mapping, Rule
 from heptox.mapping.paths import path_text
 from heptox.mapping.receipts import looked_up
 from heptox.pattern import NODE, TAG, Absence, NoNode, Presence, ValueExpression, atom_terms, value_expression
+from heptox.remembering import remembered
 from heptox.schema import TEXT, Path, SchemaTree, SelectionTest, other_schema_fault, plain, split_selection
 from heptox.xml import Document, XmlElement, line_of, split_name
 
@@ -123,7 +123,7 @@ def _compares(test: SelectionTest) -> bool:
     return test.test == "=" and len(test.path) == 1 and test.path[0].startswith("@")
 
 
-@lru_cache(maxsize=16)
+@remembered(16)
 def _reader_of(mapping: Mapping) -> _Reader:
     """What the rules of a mapping use; of a small document, to find that out takes longer than to read it."""
     return _reader(mapping.source, mapping.rules)

@@ -195,8 +195,8 @@ class Rule:
 
     def __hash__(self) -> int:
         """Cheap, for rules are keys of what is remembered of them; few of a mapping have as much of everything."""
-        made = self.head[-1]
-        return hash((made.node, made.leaves, len(self.variables), len(self.conditions), len(self.optional)))
+        made, bound = self.head[-1], self.variables[-1].node
+        return hash((made.node, made.leaves, bound, len(self.variables), len(self.conditions), len(self.optional)))
 
     @property
     def required(self) -> tuple[Variable, ...]:
@@ -309,8 +309,8 @@ class Mapping:
     declared_target_keys: frozenset[Path] = frozenset()
     invented_source: frozenset[Path] = field(default=frozenset(), compare=False)
     invented_target: frozenset[Path] = field(default=frozenset(), compare=False)
-    source_inverses: tuple[Inverse, ...] = field(default=(), compare=False)
-    target_inverses: tuple[Inverse, ...] = field(default=(), compare=False)
+    source_inverses: tuple[Inverse, ...] = ()
+    target_inverses: tuple[Inverse, ...] = ()
 
     @property
     def rules(self) -> tuple[Rule, ...]:

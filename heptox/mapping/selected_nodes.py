@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Final
@@ -28,10 +27,11 @@ from heptox.pattern import (
     leaf_paths,
     value_expression,
 )
+from heptox.remembering import remembered
 from heptox.schema import Path, SelectionTest, plain, selection_step, split_selection
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def with_plain_nodes(rule: Rule) -> Rule:
     """The rule over the nodes that virtual ones stand beside: what selections say are conditions, and the nodes of its
     head know how they are selected.

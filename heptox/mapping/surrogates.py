@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from heptox.mapping.correspondences import Correspondence, Entity
 from heptox.mapping.declarations import DeclaredSide
 from heptox.mapping.model import Reference
 from heptox.mapping.paths import Leaf, is_sure, leaf_at, schema_order
 from heptox.pattern import NODE
+from heptox.remembering import remembered
 from heptox.schema import Path, SchemaTree, is_identifier, split_selection
 from heptox.xml import XSI_TYPE
 
@@ -155,7 +155,7 @@ def _identity(
     return [leaf] if leaf.absolute in tree and _shows(stop, drawn, tree) else []
 
 
-@lru_cache(maxsize=8)
+@remembered(8)
 def _keys_by_stop(tree: SchemaTree, keys: frozenset[Path]) -> Mapping[Path, Sequence[Leaf]]:
     """The keys by the stop nodes that own them; lines are tried again and again on the same."""
     found: dict[Path, list[Leaf]] = {}

@@ -17,8 +17,8 @@ from heptox.pattern.containment import (
     NormalForm as NormalForm,
     NormalForms as NormalForms,
     contained as contained,
+    contains_all as contains_all,
     fresh_name as fresh_name,
-    surely_contained as surely_contained,
 )
 from heptox.pattern.inverses import Inverse as Inverse
 from heptox.pattern.minimise import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from heptox.checks import Check, no_check
+from heptox.checks import Check, go_on, no_check
 from heptox.pattern.absent_nodes import AbsentNodes
 from heptox.pattern.absent_values import needed_terms
 from heptox.pattern.constraints import Constraints
@@ -42,6 +42,7 @@ class Closure:
     """
 
     def __init__(self, member: Member, constraints: Constraints, check: Check = no_check) -> None:
+        go_on()
         self.constraints = constraints
         self._nodes = {variable.name: variable.node for variable in member.variables}
         self._equalities = Equalities()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import count
 from typing import Final
@@ -182,6 +182,15 @@ class NormalForms:
                 self._known.setdefault(form.member, form)
         return self._known[member]
 
+    def of_all(self, members: Iterable[Member]) -> list[NormalForm]:
+        """The normal forms of the members that have a match on some document."""
+        return [form for member in members if (form := self.of(member))]
+
+
+def contains_all(general: Sequence[NormalForm], specific: Iterable[NormalForm]) -> bool:
+    """Whether each member is surely contained in a general one (:meth:`NormalForm.is_surely_contained`)."""
+    return all(any(form.is_surely_contained(other) for other in general) for form in specific)
+
 
 class _Target:
     """A chased member that homomorphisms lead to: what it implies, and where its variables are."""
@@ -227,16 +236,8 @@ def contained(specific: Query, general: Query, constraints: Constraints) -> bool
     Raises :class:`TranslationError` (HX5006) for members that are too large to compare.
     """
     forms = NormalForms(constraints)
-    high = [form for member in general.members if (form := forms.of(member))]
-    low = (form for member in specific.members if (form := forms.of(member)))
+    high, low = forms.of_all(general.members), forms.of_all(specific.members)
     return all(any(form.is_contained(other) for other in high) for form in low)
-
-
-def surely_contained(specific: Member, general: Member, constraints: Constraints) -> bool:
-    """As :func:`member_contained`, where a wrong no only costs brevity: no for what is too large to compare."""
-    forms = NormalForms(constraints)
-    low, high = forms.of(specific), forms.of(general)
-    return low is None or (high is not None and low.is_surely_contained(high))
 
 
 def homomorphisms(general: NormalForm, specific: _Target, most_steps: int) -> Iterator[dict[str, str]]:

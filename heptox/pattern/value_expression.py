@@ -194,6 +194,12 @@ def _read(step: str) -> ValueExpression:
     return _expression(json.loads(step.removeprefix(COMPUTED)))
 
 
+@lru_cache(maxsize=128)
+def _codes(codes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The same codes once, however many functions look up in them."""
+    return codes
+
+
 def _expression(written: list[Any]) -> ValueExpression:
     match written:
         case ["leaf", path]:
@@ -205,6 +211,6 @@ def _expression(written: list[Any]) -> ValueExpression:
         case ["call", function, arguments]:
             return Call(function, tuple(map(_expression, arguments)))
         case ["lookup" | "code-of" as name, argument, codes, other, table]:
-            pairs = tuple((code, value) for code, value in codes)
+            pairs = _codes(tuple((code, value) for code, value in codes))
             return Lookup(_expression(argument), pairs, other and _expression(other), table, name == "code-of")
     raise ValueError("no function term")

@@ -18,8 +18,14 @@ from typing import Any, Final
 
 import re2
 
+from heptox.errors import Fault, StoreError
+
 LONGEST: Final = 500
 """Characters of a regular expression at most."""
+MOST_REPLACED: Final = 2**24
+"""Characters that a replacement of all characters of a value may make: what would make more is refused, in Python and
+in SQL alike."""
+TOO_MUCH_REPLACED: Final = f"replace could make a value of over {MOST_REPLACED:,} characters"
 MOST_TIMES: Final = 200
 """The greatest number in a quantifier, and of quantifiers in each other multiplied."""
 
@@ -291,9 +297,14 @@ def replacement_for_java(text: str) -> str:
 def replaced(value: str, pattern: str, replacement: str) -> str:
     """The value with all that a regular expression finds replaced.
 
+    Raises :class:`StoreError` (HX6019) where that could be more than :data:`MOST_REPLACED` characters.
+
     >>> replaced("2003-12-25", "([0-9]+)-([0-9]+)-([0-9]+)", "$3.$2.$1")
     '25.12.2003'
     """
+    if (len(value) + 1) * len(replacement_for_re2(replacement)) > MOST_REPLACED:
+        hint = "replace in shorter values, or by a shorter string"
+        raise StoreError(Fault("HX6019", TOO_MUCH_REPLACED, hint=hint))
     parts = read_replacement(replacement)
 
     def text(found: Any) -> str:

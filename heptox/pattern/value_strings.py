@@ -7,7 +7,7 @@ import re
 from decimal import Decimal
 from typing import Final
 
-from heptox.pattern.value_patterns import replaced
+from heptox.pattern.value_patterns import MOST_REPLACED, TOO_MUCH_REPLACED, replaced
 from heptox.pattern.value_types import SQL_DECIMAL, Type, ValueFunction
 
 _STRING: Final = Type.STRING
@@ -32,10 +32,19 @@ def _substring(value: str, start: Decimal, length: Decimal | None = None) -> str
     return value[max(first, 1) - 1 : max(end - 1, 0)]
 
 
-_FIRST: Final = "CASE WHEN {1} < 1 THEN 1 ELSE CAST({1} AS BIGINT) END"
-_COUNT: Final = "CASE WHEN {1} < 1 THEN {1} + {2} - 1 ELSE {2} END"
-_COUNTED: Final = f"CASE WHEN {_COUNT} < 0 THEN 0 ELSE CAST({_COUNT} AS BIGINT) END"
-# Not by greatest(), which passes by what is null.
+_LAST: Final = 2**31 - 1
+"""The last place that a string of SQL can have, and the most that ``substr`` takes in Spark."""
+
+
+def _place(number: str, least: int) -> str:
+    """A number as a place. Not by greatest() and least(), which pass by what is null."""
+    return (
+        f"CASE WHEN {number} < {least} THEN {least} WHEN {number} > {_LAST} THEN {_LAST} ELSE CAST({number} AS INT) END"
+    )
+
+
+_FIRST: Final = _place("{1}", 1)
+_COUNTED: Final = _place("CASE WHEN {1} < 1 THEN {1} + {2} - 1 ELSE {2} END", 0)
 
 
 def _before(value: str, part: str) -> str:
@@ -44,6 +53,12 @@ def _before(value: str, part: str) -> str:
 
 def _after(value: str, part: str) -> str:
     return value.partition(part)[2] if part else value
+
+
+def _replaced(error: str, made: str) -> str:
+    """What a replacement makes, and an error where it could make too much."""
+    is_too_much = f"(length({{0}}) + 1) * length({{2}}) > {MOST_REPLACED}"
+    return f"CASE WHEN {is_too_much} THEN CAST({error}('{TOO_MUCH_REPLACED}') AS STRING) ELSE {made} END"
 
 
 _LONGER_IN_UPPER_CASE: Final = "".join(
@@ -137,9 +152,9 @@ STRINGS: Final = (
         (_STRING, Type.PATTERN, Type.REPLACEMENT),
         _STRING,
         replaced,
-        "regexp_replace({0}, {1}, {2}, 'g')",
+        _replaced("error", "regexp_replace({0}, {1}, {2}, 'g')"),
         "all that the regular expression finds replaced, with `$1` for what its first group found",
-        spark="regexp_replace({0}, {1}, {2})",
+        spark=_replaced("raise_error", "regexp_replace({0}, {1}, {2})"),
     ),
     ValueFunction("upper-case", (_STRING,), _STRING, str.upper, _UPPER, "in upper case", spark="upper({0})"),
     ValueFunction(

@@ -95,7 +95,9 @@ def _call_faults(call: Call) -> Iterator[Fault]:
         numbers = sorted({len(each.parameters) for each in forms})
         more = " or more" if any(each.repeats for each in forms) else ""
         wanted = " or ".join(map(str, numbers)) + more
-        yield Fault("HX4072", f"{call.function} takes {wanted} arguments, not {len(call.arguments)}")
+        written = ", ".join(kind.value for kind in forms[-1].parameters)
+        hint = f"write {call.function}({written})"
+        yield Fault("HX4072", f"{call.function} takes {wanted} arguments, not {len(call.arguments)}", hint=hint)
         return
     if call.function in SIGNS and Type.BOOLEAN in map(result_type, call.arguments):
         yield Fault("HX4073", f"a condition cannot be compared by {call.function}", hint="use and, or, not")
@@ -127,14 +129,19 @@ def _pattern_faults(call: Call) -> Iterator[Fault]:
             faults = pattern_faults(pattern)
         case Call("format-date" | "format-dateTime" | "format-time" as name, (_, Constant(picture))):
             for fault in picture_faults(name, picture):
-                yield Fault("HX4074", f"{picture} is no picture that all engines read alike: {fault}")
+                message = f"{picture} is no picture that all engines read alike: {fault}"
+                yield Fault("HX4074", message, hint="a picture is written as [Y0001]-[M01]-[D01] or [H01]:[m01]:[s01]")
             return
         case _:
             return
     for fault in faults:
-        yield Fault("HX4074", f"{pattern} is no regular expression that all engines read alike: {fault}")
+        message = f"{pattern} is no regular expression that all engines read alike: {fault}"
+        yield Fault(
+            "HX4074", message, hint="they read characters, ., [a-z], \\d, \\s, (?:...), |, ^, $ and quantifiers"
+        )
 
 
+_ALIKE: Final = "all read characters, ., [a-z], \\d, \\s, (?:...), |, ^, $, ?, *, +, {1,9}"
 _HINTS: Final = {
     Type.INTEGER: "xs:integer(...) leaves out what stands after the point",
     Type.BOOLEAN: "a condition compares or tests values",

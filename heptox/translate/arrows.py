@@ -8,8 +8,8 @@ from typing import Final
 # Not its names: rapidfuzz is loaded when two names are compared.
 from heptox import mapping as mappings
 from heptox.mapping import Mapping, owning_stop
-from heptox.pattern import TAG
-from heptox.schema import TEXT, AttributeType, Path, SchemaTree
+from heptox.pattern import TAG, leaf_paths, value_expression
+from heptox.schema import TEXT, AttributeType, Path, SchemaTree, plain
 from heptox.translate.knowledge import is_large, makers, supplied
 from heptox.translate.model import Direction
 from heptox.xml import split_name
@@ -53,6 +53,14 @@ def each_line(mapping: Mapping, to: Direction, node: Path, wanted: Path) -> str 
     return None
 
 
+def _computed_of(mapping: Mapping) -> Iterator[Path]:
+    """The leaves of the source that functions take."""
+    for rule in mapping.rules:
+        for term in (term for head in rule.head for _, term in head.leaves):
+            if (expression := value_expression(term.path)) is not None:
+                yield from (plain((*rule.node(term.variable), *path)) for path in leaf_paths(expression))
+
+
 class _Proposal:
     def __init__(self, mapping: Mapping, to: Direction) -> None:
         read = to.answered_by(mapping)
@@ -61,8 +69,10 @@ class _Proposal:
         pairs = list(dict.fromkeys((target, source) for source, target in read.carried()))
         self.pairs = pairs
         self.used = {other for _, other in pairs}
-        self.one_way = dict(read.mirrored().carried())
+        mirrored = read.mirrored()
+        self.one_way = dict(mirrored.carried())
         """The leaves that arrows carry to the other side only, with those that they are carried to."""
+        self.computed_of = set(_computed_of(mirrored))
 
     def line(self, lost: Path) -> str | None:
         if lost[-1:] == (TAG,):
@@ -78,7 +88,10 @@ class _Proposal:
                 return None
             lost = next((leaf for leaf in leaves if self.meant(leaf) is not None), leaves[0])
         if (drawn := self.one_way.get(lost)) is not None and not self.identifies(lost):
-            return f"{self.arrow(lost, _written(self.other, drawn))}   # it is drawn, for the other direction only"
+            line = self.arrow(lost, _written(self.other, drawn))
+            if lost in self.computed_of:
+                return f"{line} inverse {UNKNOWN}   # behind the arrow that is drawn, which computes {line.split()[-1]}"
+            return f"{line}   # it is drawn, for the other direction only"
         meant = self.meant(lost)
         if meant is not None:
             return self.arrow(lost, _written(self.other, meant))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Literal, NoReturn, TypeAlias
 
 from heptox.errors import Fault, TranslationError
@@ -23,6 +23,7 @@ from heptox.pattern import (
     Variable,
     map_atom,
 )
+from heptox.remembering import remembered
 from heptox.schema import Path, SchemaTree
 from heptox.translate.surrogates import is_argument, is_own_argument, stands_for, surrogates_of
 from heptox.xml import NO_PREFIXES
@@ -66,7 +67,7 @@ class Glue:
         return Glue(self.atoms + other.atoms, self.same + other.same)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def copy_rule(rule: Rule, number: str, modes: tuple[Mode, ...], document: str = ROOT) -> Copy:
     """A copy of a rule whose variables no other copy has, but for the root of the ``document``, which all its copies
     share: exchange makes one of each, so it has the name of the root that is asked of.

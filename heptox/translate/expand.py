@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Final
 
 from heptox.errors import Fault
 from heptox.grammar import lower
 from heptox.mapping import Mapping
 from heptox.pattern import Member, normalise
+from heptox.remembering import remembered
 from heptox.schema import ANYWHERE, DrawnPaths, Path, SchemaTree
 from heptox.translate.draft import Draft
 from heptox.translate.knowledge import image_constraints, is_large
@@ -42,7 +42,7 @@ def expand(draft: Draft) -> Draft:
     return draft.become(normal(), (*unmatched, *_passed(tree, tree.passed)))
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def _made(mapping: Mapping) -> DrawnPaths:
     """Where documents that the rules make can have anything."""
     heads = (head for rule in mapping.rules for head in rule.head)

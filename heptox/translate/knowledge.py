@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping as Table
+from collections.abc import Iterator, Mapping as Table, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
+from heptox.checks import go_on
 from heptox.errors import Fault, TranslationError
 from heptox.grammar import Expression, syntax
 from heptox.mapping import HeadNode, Mapping, Rule, spoken_leaves, with_plain_nodes
@@ -17,17 +17,20 @@ from heptox.pattern import (
     ElementItem,
     LeafItem,
     Member,
+    NormalForm,
+    NormalForms,
     Presence,
     Term,
     Variable,
+    contains_all,
     is_constant,
-    surely_contained,
 )
+from heptox.remembering import remembered
 from heptox.schema import Path, SchemaTree, of_parts
 from heptox.translate.copies import ROOT, Needs, all_modes, copy_rule
 from heptox.translate.surrogates import is_argument, is_own_argument, with_argument_leaves
 
-_remembered: Final = lru_cache(maxsize=512)
+_remembered: Final = remembered(512)
 """What is known of a mapping is worked out once; mappings are values."""
 
 _EVERYWHERE: Final[frozenset[Path]] = frozenset(((),))
@@ -326,14 +329,13 @@ def makers(mapping: Mapping, node: Path) -> tuple[Rule, ...]:
     rules = sorted(making(mapping).get(node, ()), key=lambda rule: len(rule.head))
     if len(rules) > MOST_MAKERS:
         return tuple(rules)
-    kept: list[Rule] = []
+    forms = NormalForms(sources, go_on)
+    kept, shown = list[Rule](), list[Sequence[NormalForm]]()
     for rule in rules:
-        made = _identities(mapping, rule, node)
-        if not any(
-            shows_itself(other, node, sources) and _all_made(made, _identities(mapping, other, node), sources)
-            for other in kept
-        ):
+        made = forms.of_all(_identities(mapping, rule, node))
+        if not any(contains_all(other, made) for other in shown):
             kept.append(rule)
+            shown += [made] if shows_itself(rule, node, sources) else []
     return tuple(kept)
 
 
@@ -356,20 +358,14 @@ def may_be_constant(mapping: Mapping, node: Path, path: Path) -> bool:
     return any(term is not None and is_constant(term.path) for term in terms)
 
 
-def _all_made(made: Iterable[Member], other: Iterable[Member], sources: Constraints) -> bool:
-    several = tuple(other)
-    return all(any(surely_contained(member, general, sources) for general in several) for member in made)
-
-
 @_remembered
 def without_weaker(mapping: Mapping, rules: tuple[Rule, ...], node: Path, path: Path) -> tuple[Rule, ...]:
     """The rules without those that give a leaf to no node to which another of them does not give the same."""
-    sources = source_constraints(mapping)
-    kept: list[Rule] = []
+    forms, kept = NormalForms(source_constraints(mapping), go_on), dict[Rule, Sequence[NormalForm]]()
     for rule in sorted(rules, key=lambda rule: len(rule.head)):
-        made = _identities(mapping, rule, node, path)
-        if not any(_all_made(made, _identities(mapping, other, node, path), sources) for other in kept):
-            kept.append(rule)
+        made = forms.of_all(_identities(mapping, rule, node, path))
+        if not any(contains_all(other, made) for other in kept.values()):
+            kept[rule] = made
     return tuple(kept)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from heptox.checks import Check, no_check
+from heptox.checks import Check, checked_by, no_check
 from heptox.grammar import Expression, print_query, render, syntax
 from heptox.mapping import Mapping
 from heptox.translate.contract import contract
@@ -45,7 +45,12 @@ def translate(
     (HX5...) for what is not translated exactly yet, :class:`heptox.errors.MappingError` (HX4024) where the mapping
     serves the other direction only.
     """
-    draft = Draft.of(mapping, expression, Direction(to), in_time(check), in_parts=in_parts)
+    check = in_time(check)
+    with checked_by(check):
+        return _translated(Draft.of(mapping, expression, Direction(to), check, in_parts=in_parts), prefixes)
+
+
+def _translated(draft: Draft, prefixes: Prefixes) -> Translation:
     asked, written = as_asked(draft.mapping, draft.numbers), as_answered(draft.mapping, draft.numbers)
     asking, answering = draft.mapping.target, draft.mapping.source
     first, table = (
@@ -63,7 +68,7 @@ def translate(
     if not draft.members and not losses:
         losses = (Loss((), "its conditions contradict each other, on every document"),)
     result = render(draft.query, written)
-    lost = tuple(replace(loss, name=asking.written(loss.path)) for loss in (*_unordered(expression), *losses))
+    lost = tuple(replace(loss, name=asking.written(loss.path)) for loss in (*_unordered(draft.expression), *losses))
     return Translation(result, print_query(result, table), draft.query, lost, tuple(steps))
 
 

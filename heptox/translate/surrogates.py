@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import product
 from typing import Final, NoReturn, TypeAlias
 
@@ -35,6 +34,7 @@ from heptox.pattern import (
     template_terms,
     value_expression,
 )
+from heptox.remembering import remembered
 from heptox.schema import Path, plain, split_selection
 from heptox.translate.model import INVENTED, Loss
 
@@ -121,7 +121,7 @@ class _Kinds:
         return dict(self.surrogates).get(node, ())
 
 
-@lru_cache(maxsize=512)
+@remembered(512)
 def _made(mapping: Mapping) -> dict[Path, _Kinds]:
     """The leaves of the target that take surrogates, of rules with argument leaves."""
     found: dict[Path, dict[Path, dict[Path, None]]] = {}

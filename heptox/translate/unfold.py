@@ -5,15 +5,34 @@ are made of (``semantics.md`` section 8).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping as Table, Sequence
+<<<<<<< HEAD
 from functools import cached_property, lru_cache
+=======
+>>>>>>> 378cee00f11c94467248d545bea8ab9474746995
 from itertools import product
 from math import prod
 from typing import Final, TypeAlias
 
-from heptox.checks import Check, no_check
+from heptox.checks import Check, go_on, no_check
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import Mapping, Rule
+<<<<<<< HEAD
 from heptox.pattern import Member, NoNode, NormalForm, NormalForms, Term, Variable, nested_items, normalise, ordered
+=======
+from heptox.pattern import (
+    Member,
+    NoNode,
+    NormalForm,
+    NormalForms,
+    Term,
+    Variable,
+    contains_all,
+    merge,
+    normalise,
+    ordered,
+)
+from heptox.remembering import remembered
+>>>>>>> 378cee00f11c94467248d545bea8ab9474746995
 from heptox.translate.absent_nodes import AbsentNodes
 from heptox.translate.copies import Copy, glued, tags_present
 from heptox.translate.demand import Demand, lowest_variables
@@ -200,12 +219,12 @@ class Unfolding:
                 yield Assembly(Member(whole, plain.atoms | negated, template), glue.same, member, by_variable)
 
 
-@lru_cache(maxsize=512)
+@remembered(512)
 def _informative(mapping: Mapping, member: Member) -> tuple[tuple[Rule, ...], ...]:
     """The choices of rules for a member's lowest variables whose members no other contains; all of them where they have
     none, or other rules complete what they make.
     """
-    unfolding, forms = Unfolding(mapping), NormalForms(source_constraints(mapping))
+    unfolding, forms = Unfolding(mapping, go_on), NormalForms(source_constraints(mapping), go_on)
     lowest = lowest_variables(mapping.target, member)
     names = [variable.name for variable in lowest]
     choices = tuple(product(*(makers(mapping, variable.node) for variable in lowest)))
@@ -215,15 +234,11 @@ def _informative(mapping: Mapping, member: Member) -> tuple[tuple[Rule, ...], ..
         if not unfolding.rules.decides(rules, member):
             return choices
         try:
-            asked = [assembly.merged for assembly in unfolding.by(rules, member, Losses())]
+            said = forms.of_all(assembly.merged for assembly in unfolding.by(rules, member, Losses()))
         except TranslationError:
             return choices
-        said = [form for member in asked if (form := forms.of(member))]
-        if said and not any(_contains_all(other, said) for other in kept.values()):
-            kept = {known: other for known, other in kept.items() if not _contains_all(said, other)}
+        if said and not any(contains_all(other, said) for other in kept.values()):
+            for known in [known for known, other in kept.items() if contains_all(said, other)]:
+                del kept[known]
             kept[chosen] = said
     return tuple(kept) or choices
-
-
-def _contains_all(general: Sequence[NormalForm], special: Sequence[NormalForm]) -> bool:
-    return all(any(form.is_surely_contained(other) for other in general) for form in special)

@@ -9,7 +9,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from heptox.errors import Fault, HeptoxError
-from heptox.mapping import ExchangeReceipt, Mapping, Trace, codes_by_table, exchange, owning_stop, path_text
+from heptox.mapping import (
+    WITHOUT_MEANING,
+    ExchangeReceipt,
+    Mapping,
+    Trace,
+    codes_by_table,
+    exchange,
+    owning_stop,
+    path_text,
+)
 from heptox.pattern import TAG
 from heptox.schema import COMPUTED, TEXT, Path, SchemaTree, is_of_xsd, validity_faults
 from heptox.verification.inverses import broken_inverses
@@ -115,7 +124,7 @@ class Images:
         """Codes of given documents that tables do not have."""
         codes = set[tuple[str, str]]().union(*(one.receipt.unknown_codes for one in self.all))
         for table, listed in codes_by_table(codes, MOST_REASONS):
-            yield f"{table} does not have {listed}: what these stand for is left out"
+            yield f"{table} does not have {listed}: {WITHOUT_MEANING}"
 
     def broken_promises(self) -> Iterator[str]:
         """What declared inverses do not give back of given documents."""

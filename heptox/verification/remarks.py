@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from heptox.errors import Fault, HeptoxError
 from heptox.grammar import Side
-from heptox.mapping import (
-    ArrowsText,
-    Examination,
-    HeadNode,
-    Mapping,
-    Rule,
-    path_text,
-)
+from heptox.mapping import ArrowsText, Examination, HeadNode, Mapping, Rule, path_text
 from heptox.pattern import NODE, TAG, Term, is_constant
 from heptox.schema import Path, SchemaTree, idref_paths, plain, validity_faults
 from heptox.verification.cases import DOCUMENTS, CaseMaker
@@ -44,6 +37,7 @@ from heptox.verification.round_trips import (
     returning,
     sound_with,
 )
+from heptox.verification.unasked import unasked
 from heptox.xml import Document
 
 if TYPE_CHECKING:
@@ -215,6 +209,7 @@ class _DirectionRemarks:
             yield from self._become_one()
             yield from self._optional_connections()
             yield from self._make_nothing()
+            yield from map(self.remark, unasked(self.read))
             if not self.images.are_random:
                 yield from map(self.remark, self.images.several_values())
                 yield from map(self.remark, self.images.unknown_codes())

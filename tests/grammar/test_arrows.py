@@ -136,6 +136,17 @@ def test_every_line_that_is_wrong_is_told() -> None:
     assert faults[0].excerpt == "a ->\n    ^"
 
 
+def test_a_string_has_no_character_that_xml_has_not() -> None:
+    text = '# \x1b[1m read as before\n"a\x01" -> b\nreplace(a, "k", "\uffff") -> b\na[c = ("x", "\x02")]/d -> b\n'
+    faults = parse_arrow_lines(text, "x.arrows")[1]
+    assert [str(fault).partition(":")[2].partition(" is no")[0] for fault in faults] == [
+        "2:1: HX3001 U+0001",
+        "3:17: HX3001 U+FFFF",
+        "4:13: HX3001 U+0002",
+    ]
+    assert {fault.hint for fault in faults} == {"leave it out of the string"}
+
+
 def test_a_file_name_that_cannot_be_written_is_no_declaration() -> None:
     with pytest.raises(ValueError, match="quotation mark"):
         SchemaDeclaration("source", 'a".dtd')

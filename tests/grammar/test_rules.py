@@ -125,6 +125,14 @@ def test_each_rule_that_is_wrong_is_told() -> None:
     ]
 
 
+def test_a_string_has_no_character_that_xml_has_not() -> None:
+    text = 'a -> f_a($b)[c -> "\x01"]\n<-\nb -> $b[c -> $c],\n$c = "\x02".\n'
+    faults = parse_rule_parts(text)[1]
+    assert [(f.code, f.position and f.position.line, f.hint) for f in faults] == [
+        ("HX3001", line, "leave it out of the string") for line in (4, 1)
+    ]
+
+
 BOOKS: Final = """\
 source "a.dtd" root store
 

@@ -9,7 +9,20 @@ import pytest
 from heptox.errors import MappingError
 from heptox.mapping import ExchangeReceipt, HeadNode, Mapping, Rule, exchange, exchange_stored
 from heptox.mapping.model import Condition, OptionalPart
-from heptox.pattern import TAG, Absence, Comparison, NoNode, Presence, Term, Text, Variable
+from heptox.pattern import (
+    TAG,
+    Absence,
+    Comparison,
+    Constant,
+    Leaf,
+    Lookup,
+    NoNode,
+    Presence,
+    Term,
+    Text,
+    Variable,
+    computed_step,
+)
 from heptox.schema import TEXT, Box, Path, SchemaTree, parse_dtd, validity_faults
 from heptox.store import Store
 from heptox.xml import parse_document, write_document, write_element
@@ -357,6 +370,21 @@ def test_each_source_node_makes_a_node_of_its_own() -> None:
     titles = book("1", "T") + book("2", "T") + book("3")
     assert shelf(titles, Rule(item(t=TITLE), (LIB, BOOK))) == "<item><t>T</t></item>"
     assert shelf(titles, Rule(item("b", t=TITLE), (LIB, BOOK))) == "<item><t>T</t></item>" * 2 + "<item/>"
+
+
+def test_codes_that_a_table_does_not_have_are_named_also_where_others_have_a_value() -> None:
+    codes = (("T", "text"),)
+    looked_up = (Lookup(Leaf(TITLE.path), codes, other, "t.csv") for other in (None, Constant("other")))
+    known, all_others = (Term("b", (computed_step(each),)) for each in looked_up)
+    for other in (known, all_others):
+        mapping = Mapping(LIBRARY, SHELVES, (Rule(item("b", t=other), (LIB, BOOK)),), None)
+        receipt, on_store = ExchangeReceipt(), ExchangeReceipt()
+        text = f"<lib>{book('1', 'T')}{book('2', 'U')}</lib>"
+        exchange(mapping, parse_document(text), receipt=receipt)
+        with Store.open(None, LIBRARY.graph, threads=1) as store:
+            store.load("d", text.encode())
+            assert "other" in "".join(exchange_stored(mapping, store, "d", pytest.fail, on_store)) or other == known
+        assert receipt.unknown_codes == on_store.unknown_codes == {("t.csv", "U")}
 
 
 def test_several_rules_add_to_the_nodes_of_each() -> None:

@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from heptox.errors import StoreError
 from heptox.pattern import (
     VALUE_FUNCTIONS,
     Call,
@@ -33,6 +34,7 @@ from heptox.pattern import (
 )
 from heptox.pattern.value_expression import parts
 from heptox.pattern.value_functions import SIGNS
+from heptox.pattern.value_patterns import MOST_REPLACED
 from heptox.pattern.value_typing import form_of_call
 from heptox.store import sql
 from tests.pattern.random_expressions import RandomExpressions, call, leaf
@@ -58,6 +60,7 @@ EXPRESSIONS: Final[tuple[ValueExpression, ...]] = (
     call("substring", A, 2),
     call("substring", A, 0, 3),
     call("substring", A, call("string-length", B), 2),
+    call("substring", A, 4_294_967_300),
     call("substring-before", A, B),
     call("substring-after", A, B),
     call("substring-after", A, "b"),
@@ -291,6 +294,23 @@ def by_duckdb(expression: ValueExpression) -> list[str | None]:
     return [value for (value,) in rows]
 
 
+@pytest.mark.parametrize(("start", "count"), [(2, 10**18 - 1), (4_294_967_300, 1), (-4_294_967_295, 4_294_967_299)])
+def test_a_substring_may_be_said_by_any_numbers(start: int, count: int) -> None:
+    """Saxon takes no such counts."""
+    expression = call("substring", A, start, count)
+    assert by_duckdb(expression) == in_python(expression)
+
+
+def test_what_could_make_too_much_is_refused_alike() -> None:
+    """Where all characters would become very many, also if the regular expression finds none of them."""
+    few, many = (call("replace", A, "no such text", "x" * count) for count in (1_000, MOST_REPLACED))
+    assert by_duckdb(few) == in_python(few)
+    with pytest.raises(StoreError, match="HX6019 replace could make a value of over 16,777,216 characters"):
+        in_python(many)
+    with pytest.raises(duckdb.InvalidInputException, match="replace could make a value of over"):
+        by_duckdb(many)
+
+
 FAULTY: Final = (
     (call("uppercase", A), "HX4071", "did you mean upper-case?"),
     (call("substring", A), "HX4072", "takes 2 or 3 arguments, not 1"),
@@ -346,6 +366,7 @@ FAULTY: Final = (
 def test_what_is_wrong_is_said(expression: ValueExpression, code: str, reason: str) -> None:
     (fault,) = expression_faults(expression)
     assert fault.code == code and reason in str(fault)
+    assert fault.hint or code == "HX4073"
 
 
 def test_all_forms_of_the_table_are_tried() -> None:

@@ -73,3 +73,15 @@ def test_tables_of_others_are_bounded(arrows: Path) -> None:
     arrows.write_text(ARROWS.split("#")[0] + several)
     with pytest.raises(PeerError, match="6 tables of codes; 8 files travel together at most"):
         MappingFiles.pack(arrows)
+
+
+def test_what_is_too_large_to_travel_is_named_with_its_size(arrows: Path) -> None:
+    table = arrows.parent / "more.csv"
+    table.write_text("".join(f"{code},{'x' * 900}\n" for code in range(5_000)), encoding="utf-8")
+    size, value = table.stat().st_size, 'lookup("more.csv", r/e)'
+    arrows.write_text(ARROWS.split("#")[0] + f"{value} -> r/e oneway\n", encoding="utf-8")
+    with pytest.raises(PeerError, match=f"bytes of files, {size:,} of them in more.csv .4,.* travel together at most"):
+        MappingFiles.pack(arrows)
+    arrows.write_text(ARROWS.split("#")[0] + f"concat({', '.join([value] * 5)}) -> r/e oneway\n", encoding="utf-8")
+    with pytest.raises(PeerError, match=f"look-ups, and a table of {size:,} bytes .look up in fewer places"):
+        MappingFiles.pack(arrows)

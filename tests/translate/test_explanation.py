@@ -207,6 +207,13 @@ def arrows(mapping: Mapping, query: str, to: Direction) -> list[str]:
             SOURCE,
             "book/note -> item/price   # it is drawn, for the other direction only",
         ),
+        # a function takes it, which has no inverse
+        (
+            "book/title -> item/name\nupper-case(book/note) -> item/price oneway",
+            "//book/note",
+            TARGET,
+            "book/note -> item/price inverse ...   # behind the arrow that is drawn, which computes item/price",
+        ),
         # nothing at all leads there
         ("book/title -> item/name", "//loan/reader", TARGET, "loan/reader -> ..."),
     ],

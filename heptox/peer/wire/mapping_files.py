@@ -9,9 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from heptox.codec import MOST_FILES, Contents, Identifier
+from heptox.codec import MESSAGE_LIMIT, MOST_FILES, Contents, Identifier
 from heptox.errors import Fault, PeerError
 from heptox.mapping import Mapping, load_mapping, load_packed_mapping
+from heptox.peer.wire.frames import FRAME_LIMIT
 from heptox.schema import packed_schema
 from heptox.xml import file_name, read_bytes, read_text, unreadable
 
@@ -33,6 +34,8 @@ LONGEST_NAME: Final = 200
 """Bytes of a name in such files at most."""
 MOST_LOOKED_UP: Final = 20_000_000
 """Bytes of tables in all functions of a mapping that comes from others at most: each has those of its table."""
+MOST_BYTES: Final = MESSAGE_LIMIT - 2 * FRAME_LIMIT
+"""Bytes of a mapping's files at most, which travel in one message."""
 TABLE_SUFFIX: Final = ".csv"
 """What the names of tables of codes end with; the other files hold names."""
 _WORDS: Final = re.compile(rb"[\w.:\x80-\xff]+")
@@ -64,8 +67,10 @@ class MappingFiles:
         largest = max((len(content) for file, content in self.files.items() if file.endswith(TABLE_SUFFIX)), default=0)
         looked_up = sum(self.files[self.mapping].count(name) for name in (b"lookup", b"code-of"))
         if largest * looked_up > MOST_LOOKED_UP:
-            message = f"more than {MOST_LOOKED_UP:,} bytes of tables in all functions"
-            raise PeerError(Fault("HX7103", message, file=self.mapping))
+            found = f"{looked_up} look-ups, and a table of {largest:,} bytes"
+            message = f"more than {MOST_LOOKED_UP:,} bytes of tables in all functions: {found}"
+            hint = "look up in fewer places, or leave out codes that documents do not have"
+            raise PeerError(Fault("HX7103", message, file=self.mapping, hint=hint))
         for file, content in self.files.items():
             if max(content.count(b"<!"), content.count(b"\n") * (file == self.mapping)) > MOST_DECLARATIONS:
                 raise PeerError(Fault("HX7103", f"more than {MOST_DECLARATIONS} declarations", file=file))
@@ -79,7 +84,7 @@ class MappingFiles:
         """Check a mapping file, and pack it with the schemas and tables of codes that it names.
 
         Raises what :func:`heptox.mapping.load_mapping` raises, with positions in the file, and :class:`PeerError`
-        (HX7103) for more tables than travel together.
+        (HX7103) for more than travels together.
         """
         loaded = load_mapping(mapping)
         files: dict[str, bytes] = {}
@@ -112,7 +117,16 @@ class MappingFiles:
                 hint = "only what stands beside the mapping, or in folders there, is sent to others"
                 raise PeerError(Fault("HX7103", f"the table {name} stands elsewhere", file=str(mapping), hint=hint))
         files |= {table: read_text(mapping.parent / name).encode() for name, table in tables.items()}
-        return cls({**files, kept: text}, kept)
+        found = cls({**files, kept: text}, kept)
+        found.check_bounds()
+        called = {table: name for name, table in tables.items()}
+        sizes = {called.get(file, file): len(content) for file, content in found.files.items()}
+        if sum(sizes.values()) > MOST_BYTES:
+            largest = max(sizes, key=sizes.__getitem__)
+            message = f"{sum(sizes.values()):,} bytes of files, {sizes[largest]:,} of them in {largest}"
+            hint = f"{MOST_BYTES:,} bytes travel together at most: leave out what the mapping does not need"
+            raise PeerError(Fault("HX7103", message, file=str(mapping), hint=hint))
+        return found
 
     @classmethod
     def read(cls, mapping: Path) -> MappingFiles:
