@@ -5,10 +5,7 @@ are made of (``semantics.md`` section 8).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping as Table, Sequence
-<<<<<<< HEAD
-from functools import cached_property, lru_cache
-=======
->>>>>>> 378cee00f11c94467248d545bea8ab9474746995
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Final, TypeAlias
@@ -16,9 +13,6 @@ from typing import Final, TypeAlias
 from heptox.checks import Check, go_on, no_check
 from heptox.errors import Fault, TranslationError
 from heptox.mapping import Mapping, Rule
-<<<<<<< HEAD
-from heptox.pattern import Member, NoNode, NormalForm, NormalForms, Term, Variable, nested_items, normalise, ordered
-=======
 from heptox.pattern import (
     Member,
     NoNode,
@@ -27,12 +21,11 @@ from heptox.pattern import (
     Term,
     Variable,
     contains_all,
-    merge,
+    nested_items,
     normalise,
     ordered,
 )
 from heptox.remembering import remembered
->>>>>>> 378cee00f11c94467248d545bea8ab9474746995
 from heptox.translate.absent_nodes import AbsentNodes
 from heptox.translate.copies import Copy, glued, tags_present
 from heptox.translate.demand import Demand, lowest_variables
