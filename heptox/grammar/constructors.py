@@ -148,7 +148,7 @@ class ConstructorLowering:
         inside = self._inside(path, found, branch)
         if inside is not None:
             yield inside
-        elif found and self._is_single(path, found, branch) and not self._may_lack(found[0][1]):
+        elif found and self._is_single(path, found, branch) and not self._may_lack(found[0][1], branch):
             location = found[0][1]
             require_value(self._tree, location, path.position)
             bare = self.bare(branch, location)
@@ -164,13 +164,14 @@ class ConstructorLowering:
             return False
         return after.variables == branch.variables and (location.text or after.atoms == branch.atoms)
 
-    def _may_lack(self, location: Location) -> bool:
+    def _may_lack(self, location: Location, branch: Branch) -> bool:
         """Whether an element that is more than a slot may be absent, or has a name that is not known here."""
         here = location.absolute
         if location.text or not (has_text(self._tree, here) or holds_elements(self._tree, here)):
             return False
         is_there = not location.path or self._paths.guaranteed(location.node, location.term)
-        return self._tree.box(here) is not None or holds_elements(self._tree, here) or not is_there
+        has_any_name = self._tree.box(here) is not None and known_tag(self._tree, branch, location) is None
+        return has_any_name or holds_elements(self._tree, here) or not is_there
 
     def _nested(self, expression: syntax.Expression, branch: Branch) -> NestedItem:
         """The items of an expression for each match of the branch around it."""

@@ -75,6 +75,8 @@ class _Rendering:
     """The names of the variables that the expression around this one has a clause for."""
     names: Counter[str] = field(default_factory=Counter)
     is_nested: bool = False
+    is_condition: bool = False
+    """Whether only :meth:`conditional` is asked, which has no clauses."""
 
     def __post_init__(self) -> None:
         self._tree = self.constraints.tree
@@ -91,7 +93,8 @@ class _Rendering:
                 case _:
                     self._atoms.append(atom)
         self._paths.bound.update(self.outer)
-        self._choose()
+        if not self.is_condition:
+            self._choose()
 
     # -- which variables get a for clause ------------------------------------------------------------------------
 
@@ -184,7 +187,6 @@ class _Rendering:
         known = {*self.outer, *(self._roots if len(self._roots) == 1 else ())}
         if any(term.variable not in known for term in template_terms(self.member.template)):
             return None
-        chosen, self._paths.bound = self._paths.bound, dict(self.outer)
         waiting = list(self._atoms)
         tops = [each for each in self.member.variables if each.name not in known and each.parent in known]
         paths = [self._leading(each, waiting, "") for each in tops]
@@ -192,7 +194,6 @@ class _Rendering:
             conditions = [part for atom in waiting for part in conjuncts(self._condition(atom))]
             conditions += [syntax.Exists(path, spelled_out=False) for path in paths]
             return _where(conditions, self._item(self.member.template))
-        self._paths.bound = chosen
         return None
 
     def _leading(self, variable: Variable, waiting: list[Atom], context: str) -> syntax.PathExpression:
@@ -402,8 +403,9 @@ class _Rendering:
         for member in item.members:
             bound = {name: self._paths.bound.get(node.variable) for name, node in item.bindings}
             outer = {name: known for name, known in bound.items() if known is not None}
-            inner = _Rendering(member, self.constraints, None, outer, self.names, is_nested=True)
-            yield (inner.conditional() if item.single else None) or inner.expression()
+            inner = partial(_Rendering, member, self.constraints, None, outer, self.names, is_nested=True)
+            single = inner(is_condition=True).conditional() if item.single else None
+            yield single or inner().expression()
 
     def _slot(self, item: LeafItem, term: Term) -> syntax.Expression:
         """A slot: the attribute itself where it has the asker's name, else a ``for`` over the leaf."""
