@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Final, NoReturn, TypeAlias
 
 from heptox.errors import GrammarError, Position
@@ -38,13 +38,18 @@ _WHOLE: Final = "$ "
 
 class ConstructorLowering:
     """What stands in the constructors of one query: literal text, slots, nested parts and elements that are returned
-    whole. ``items`` gives the members whose templates are the items of an expression.
+    whole. ``items`` gives the members whose templates are the items of an expression. Where it is known what the
+    documents hold that are asked of, only that is ``made`` a part of whole elements; ``unmade`` is the rest.
     """
 
-    def __init__(self, paths: PathResolver, functions: FunctionLowering, items: _Items) -> None:
+    def __init__(
+        self, paths: PathResolver, functions: FunctionLowering, items: _Items, made: Container[Path] | None
+    ) -> None:
         self._paths = paths
         self._functions = functions
         self._items = items
+        self._made = made
+        self.unmade: dict[Path, None] = {}
         self._tree = paths.tree
 
     def element(self, element: syntax.ElementConstructor, branch: Branch) -> ElementItem:
@@ -151,7 +156,7 @@ class ConstructorLowering:
         elif found and self._is_single(path, found, branch) and not self._may_lack(found[0][1], branch):
             location = found[0][1]
             require_value(self._tree, location, path.position)
-            bare = self.bare(branch, location)
+            bare = self.bare(branch, location, path.position)
             slot = isinstance(bare, ElementItem) and not has_text(self._tree, location.absolute)
             yield LeafItem("element", bare.name, value_of(self._tree, location)) if slot else bare
         elif found:
@@ -284,7 +289,7 @@ class ConstructorLowering:
             refuse("HX3046", "a tag inside a constructor's path is not translated exactly yet", path.position)
         return location
 
-    def bare(self, branch: Branch, location: Location) -> Template:
+    def bare(self, branch: Branch, location: Location, position: Position | None) -> Template:
         """The template of the node at a location, as it stands in the document."""
         term = location.term
         step = location.absolute[-1] if location.absolute else self._tree.root
@@ -295,7 +300,7 @@ class ConstructorLowering:
         if has_text(self._tree, location.absolute):
             return self._whole(branch, location)
         if holds_elements(self._tree, location.absolute):
-            return self._inner(branch, location)
+            return self._inner(branch, location, position)
         if not self._tree.is_leaf(location.absolute):
             return LeafItem("copy", step.removeprefix(ANYWHERE), term)
         return ElementItem(step.removeprefix(ANYWHERE), (), (LeafItem("value", "", term),))
@@ -312,40 +317,39 @@ class ConstructorLowering:
         tag = None if location.path else known_tag(self._tree, branch, location)
         return ElementItem(tag or name, (), (*slots, text))
 
-    def _inner(self, branch: Branch, location: Location) -> ElementItem:
-        """An element with elements in it, as the schema spells it out."""
+    def _inner(self, branch: Branch, location: Location, position: Position | None) -> ElementItem:
+        """An element with elements in it, as the schema spells it out; without what is not ``made``."""
         here = location.absolute
-        self._require_whole(here)
+        self._require_whole(here, position)
         inner = branch.bound(_WHOLE, location)
         content: list[Content] = []
         for child in self._tree.children(here):
-            if self._tree.drawn is not None and child not in self._tree.drawn:
-                self._tree.passed[child] = None
+            if self._made is not None and child not in self._made and not self._tree.is_leaf(child):
+                self.unmade[child] = None
                 continue
             box = self._tree.box(child)
             if box is not None and not self._paths.valid:
-                self._refuse_whole(child, "may have any name")
+                self._refuse_whole(child, "may have any name", position)
             for name in (child[-1],) if box is None else box.members:
-                path = syntax.PathExpression(_WHOLE, (step_of(name),))
-                content += self._path_slot(path, inner)
+                content += self._path_slot(syntax.PathExpression(_WHOLE, (step_of(name),), position=position), inner)
         tag = None if location.path else known_tag(self._tree, branch, location)
         name = tag or (here[-1].removeprefix(ANYWHERE) if here else self._tree.root)
         return joined_parts(ElementItem(name, (), tuple(content)))
 
-    def _require_whole(self, here: Path) -> None:
+    def _require_whole(self, here: Path, position: Position | None) -> None:
         """Refuse (HX3044) to spell out an element whose content the schema does not."""
         element = self._tree.element(here)
         if element.text:
-            self._refuse_whole(here, "has text between its elements")
+            self._refuse_whole(here, "has text between its elements", position)
         elif element.open:
-            self._refuse_whole(here, "may hold anything")
-        elif self._tree.is_cyclic(here) and self._tree.drawn is None:
-            self._refuse_whole(here, "stands in itself")
+            self._refuse_whole(here, "may hold anything", position)
+        elif self._tree.is_cyclic(here) and self._made is None:
+            self._refuse_whole(here, "stands in itself", position)
 
-    def _refuse_whole(self, here: Path, reason: str) -> NoReturn:
+    def _refuse_whole(self, here: Path, reason: str, position: Position | None) -> NoReturn:
         name = self._tree.written((self._tree.root, *here))
         message = f"{name} {reason}: returning it whole is not translated yet"
-        refuse("HX3044", message, None, "ask for what is below it, one by one")
+        refuse("HX3044", message, position, "ask for what is below it, one by one")
 
 
 def _is_tag(atom: Atom) -> bool:

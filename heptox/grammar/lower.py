@@ -7,7 +7,7 @@ over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -36,45 +36,57 @@ from heptox.pattern import (
     atom_variables,
     template_terms,
 )
-from heptox.schema import SchemaTree
+from heptox.schema import Path, SchemaTree
 
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """What a query means over a schema: the pattern, a fault for each step that no schema path can stand for, and one
-    for each that may stand for something in ``open`` content, of which the pattern says nothing."""
+    """What a query means over a schema: the pattern, a fault for each step that no schema path can stand for, one for
+    each that may stand for something in ``open`` content, of which the pattern says nothing, and what is ``unmade`` in
+    elements that are returned whole.
+    """
 
     query: Query
     unmatched: tuple[Fault, ...] = ()
     open: tuple[Fault, ...] = ()
+    unmade: tuple[Path, ...] = ()
 
 
-def lower(expression: syntax.Expression, tree: SchemaTree, *, valid: bool = False, check: Check = no_check) -> Lowering:
+def lower(
+    expression: syntax.Expression,
+    tree: SchemaTree,
+    *,
+    valid: bool = False,
+    check: Check = no_check,
+    made: Container[Path] | None = None,
+) -> Lowering:
     """The pattern of a query over a schema tree (``semantics.md`` section 7, and section 8, step 1).
 
     In ``valid`` documents a box has no tags but its members', so a step that names them all asks for none. ``check`` is
-    called again and again.
+    called again and again. Where it is known what the documents hold, elements that are returned whole have only what
+    is ``made``.
 
     Raises :class:`GrammarError` (HX3041 to HX3047) for what the fragment does not hold: negation on a repeating path,
     inner elements returned or compared, repeating slots; HX3004 for variables that are not bound; HX3050 for a query
     that stands for more than :data:`MOST_MEMBERS` alternatives.
     """
-    lowering = _Lowering(tree, valid=valid, check=check)
+    lowering = _Lowering(tree, valid=valid, check=check, made=made)
     members = few(lowering.items(expression, Branch((Variable(CONTEXT, ()),))))
     paths = lowering.paths
     query = Query(tuple(dict.fromkeys(members)))
-    return Lowering(query, tuple(dict.fromkeys(paths.unmatched)), tuple(dict.fromkeys(paths.open)))
+    unmatched, opened = tuple(dict.fromkeys(paths.unmatched)), tuple(dict.fromkeys(paths.open))
+    return Lowering(query, unmatched, opened, tuple(lowering.constructors.unmade))
 
 
 class _Lowering:
     """The items of one query over a schema tree."""
 
-    def __init__(self, tree: SchemaTree, *, valid: bool, check: Check) -> None:
+    def __init__(self, tree: SchemaTree, *, valid: bool, check: Check, made: Container[Path] | None) -> None:
         self._tree = tree
         self._valid = valid
         self._conditions = ConditionLowering(tree, valid=valid, check=check)
         self.paths = self._conditions.paths
-        self._constructors = ConstructorLowering(self.paths, self._conditions.functions, self.items)
+        self.constructors = ConstructorLowering(self.paths, self._conditions.functions, self.items, made)
 
     def items(self, expression: syntax.Expression, branch: Branch) -> Iterator[Member]:
         """The members whose templates are the items of an expression."""
@@ -89,7 +101,7 @@ class _Lowering:
                 for found, location in self.paths.resolve(expression, branch):
                     require_node(location, expression.position)
                     for named in self._named(existing(found, location), location, expression.position):
-                        yield _member(named, self._constructors.bare(named, location))
+                        yield _member(named, self.constructors.bare(named, location, expression.position))
             case syntax.Data(argument):
                 for found, location in self.paths.resolve(argument, branch):
                     require_value(self._tree, location, expression.position)
@@ -106,7 +118,7 @@ class _Lowering:
             case syntax.StringLiteral(value):
                 yield _member(branch, LeafItem("value", "", Text(value)))
             case syntax.ElementConstructor():
-                yield _member(branch, self._constructors.element(expression, branch))
+                yield _member(branch, self.constructors.element(expression, branch))
             case syntax.AttributeConstructor(name, value):
                 yield from self._constructed("attribute", name, value, branch)
             case syntax.TextConstructor(value):
@@ -174,7 +186,7 @@ class _Lowering:
     ) -> Iterator[Member]:
         """A computed attribute is there even where its value is absent; a computed text node is not."""
         term = Text(value.value) if isinstance(value, syntax.StringLiteral) else None
-        term_or_text = term or self._constructors.slot_term(value, branch, value.position)
+        term_or_text = term or self.constructors.slot_term(value, branch, value.position)
         if not isinstance(term_or_text, Term):
             if shape == "attribute" or term_or_text is not None:
                 yield _member(branch, LeafItem(shape, name, term_or_text or Text("")))
@@ -190,7 +202,7 @@ class _Lowering:
     def _is_text(self, value: syntax.Expression, branch: Branch) -> bool:
         """Whether a single-valued expression asks for the text node of a leaf, which an empty leaf has not."""
         path = value.argument if isinstance(value, syntax.Data) else value
-        location = self._constructors.single(path, branch) if isinstance(path, syntax.PathExpression) else None
+        location = self.constructors.single(path, branch) if isinstance(path, syntax.PathExpression) else None
         return location is not None and location.text
 
 

@@ -13,7 +13,7 @@ from heptox.remembering import remembered
 from heptox.schema import ANYWHERE, DrawnPaths, Path, SchemaTree
 from heptox.translate.draft import Draft
 from heptox.translate.knowledge import image_constraints, is_large
-from heptox.translate.model import Loss, Origin
+from heptox.translate.model import NO_SLOT, Loss, Origin
 
 _NAMED: Final = 3
 """Places that a loss names."""
@@ -29,9 +29,10 @@ def expand(draft: Draft) -> Draft:
     """
     constraints = image_constraints(draft.mapping)
     tree = constraints.tree
+    made = _made(draft.mapping)
     if is_large(tree):
-        tree = SchemaTree(tree.graph, tree.boxes, tree.whole, tree.entered, _made(draft.mapping))
-    lowering = lower(draft.expression, tree, valid=constraints.valid, check=draft.check)
+        tree = SchemaTree(tree.graph, tree.boxes, tree.whole, tree.entered, made)
+    lowering = lower(draft.expression, tree, valid=constraints.valid, check=draft.check, made=made)
 
     def normal() -> Iterator[tuple[Member, tuple[Origin, ...]]]:
         for member in lowering.query.members:
@@ -39,7 +40,8 @@ def expand(draft: Draft) -> Draft:
                 yield found, ()
 
     unmatched = map(_unmatched, (*lowering.unmatched, *lowering.open))
-    return draft.become(normal(), (*unmatched, *_passed(tree, tree.passed)))
+    unmade = (Loss(path, NO_SLOT) for path in lowering.unmade)
+    return draft.become(normal(), (*unmatched, *_passed(tree, tree.passed), *unmade))
 
 
 @remembered(64)

@@ -46,7 +46,7 @@ from heptox.pattern import (
 from heptox.schema import TEXT, Path, SchemaTree
 from heptox.translate.copies import Copy, element_name, refuse_names
 from heptox.translate.knowledge import is_filled, source_constraints, supplied, supplied_to_root
-from heptox.translate.model import INVENTED, Loss
+from heptox.translate.model import INVENTED, NO_SLOT, Loss
 from heptox.translate.surrogates import named, refuse_comparison
 
 
@@ -284,7 +284,7 @@ class Image:
             if self.term(term) is None and not self._is_filled(term):
                 loss = Loss(
                     self._path(term),
-                    "no arrow supplies it" + ("" if whole else ": its place in the answer stays empty"),
+                    "no arrow supplies it" if whole else NO_SLOT,
                 )
                 (self.lost.fatal if whole else self.lost.slots).add(loss)
             elif self._told(term) is None and self.term(term) is not None:

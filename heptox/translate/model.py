@@ -61,6 +61,9 @@ class Loss:
         return f"{self.name or '/'.join(self.path)}: {self.effect}" if self.path else self.effect
 
 
+NO_SLOT: Final = "no arrow supplies it: its place in the answer stays empty"
+"""What a loss says of what stands in a constructor."""
+
 INVENTED: Final = "no arrow supplies it: it tells nodes apart, and has no value to return"
 """What a loss says of an identifier that exchange makes up: there is something in its place, and no answer has it."""
 
