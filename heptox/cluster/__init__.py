@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         ExchangeSummary as ExchangeSummary,
         check_folders as check_folders,
         exchange_folder as exchange_folder,
-        exchanged as exchanged,
     )
     from heptox.cluster.experiments import (
         EXPERIMENTS as EXPERIMENTS,

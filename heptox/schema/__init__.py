@@ -120,12 +120,10 @@ if TYPE_CHECKING:
         xsd_checker as xsd_checker,
     )
     from heptox.schema.inference import (
-        Leaf as Leaf,
         extend_dtd as extend_dtd,
         extend_xsd as extend_xsd,
         infer_dtd as infer_dtd,
         infer_xsd as infer_xsd,
-        keys_and_references as keys_and_references,
     )
 
 __getattr__ = later(__name__)
