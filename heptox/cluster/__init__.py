@@ -42,8 +42,7 @@ if TYPE_CHECKING:
         filter_texts as filter_texts,
     )
     from heptox.cluster.matching import SubscriptionTables as SubscriptionTables
-    from heptox.cluster.network import Network as Network, make_network as make_network
-    from heptox.cluster.relations import Collection as Collection
+    from heptox.cluster.network import make_network as make_network
     from heptox.cluster.report import (
         make_report_folder as make_report_folder,
         report_text as report_text,
