@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -148,8 +149,10 @@ def _skipping() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let nothing that tests read be kept in the user's own cache."""
-    with mock.patch.dict("os.environ", {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}):
+    """Keep what tests read in no user's cache, but in one that all processes of this run share."""
+    own = tmp_path_factory.getbasetemp()
+    cache = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
+    with mock.patch.dict("os.environ", {"XDG_CACHE_HOME": str(cache)}):
         yield
 
 
