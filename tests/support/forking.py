@@ -26,11 +26,14 @@ from select import select
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import IO, Any, Final, NamedTuple, NoReturn
+from unittest.mock import Mock
 
 _ROOT: Final = Path(__file__).parent.parent.parent
 _SUBREAPER: Final = 36
 """Linux's PR_SET_CHILD_SUBREAPER: a process becomes the parent of descendants whose own parent has ended."""
 _MOST: Final = 1 << 20
+_LOADED_LATER: Final = ("heptox.matching.memory", "netaddr", "multiprocessing.forkserver")
+"""What a daemon loads as it begins to serve."""
 _one_at_a_time: Final = threading.Lock()
 _is_forked = False
 """Whether this process itself was forked from one that has loaded everything."""
@@ -132,7 +135,9 @@ def _server() -> str:
 
 def serve(address: str) -> NoReturn:
     """Fork for each request, until nobody is left who makes any."""
-    import_module("heptox.peer.daemon")
+    for module in ("heptox.peer.daemon", *_LOADED_LATER):
+        import_module(module)
+    import_module("heptox.peer.control.api").application(Mock(), "")  # frameworks, too, load and keep what they need
     for command in import_module("heptox.cli.commands").COMMANDS.values():
         command.load()
     gc.collect()
