@@ -73,7 +73,7 @@ class Forked(subprocess.Popen[str]):
 
 
 def shell_function() -> str:
-    """What makes ``heptox`` in a shell such a process, for whose end the shell waits."""
+    """What makes ``heptox`` in a shell such a process, and those of its demonstration; the shell waits for it."""
     return f'heptox() {{ {shlex.join([sys.executable, "-I", "-S", "-c", _CLIENT, _server()])} "$@"; }}'
 
 
@@ -81,7 +81,9 @@ _CLIENT: Final = """
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 server.connect(sys.argv[1])
-request = json.dumps(["heptox", sys.argv[2:], os.getcwd(), dict(os.environ), True])
+words = sys.argv[2:]
+program = ["tests.cli.forked_demo", words[1:]] if words[:1] == ["demo"] else ["heptox", words]
+request = json.dumps([*program, os.getcwd(), dict(os.environ), True])
 socket.send_fds(server, [request.encode()], [0, 1, 2])
 sys.exit(int(server.recv(9)))
 """
