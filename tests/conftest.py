@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import signal
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -49,41 +51,59 @@ _SPARK: Final = (
 """Files that share one session of Spark, in this order."""
 _FIRST: Final = (
     *_SPARK,
-    "tests/console/test_arrows.py",
     "tests/peer/test_faults.py",
-    "tests/cluster/test_standalone.py",
-    "tests/test_installation.py",
+    "tests/console/test_arrows.py",
     "tests/test_project.py",
-    "tests/peer/test_network.py",
-    "tests/hostile/test_stalls.py",
-    "tests/hostile/test_queries.py",
-    "tests/console/test_hostile.py",
-    "tests/console/test_watch.py",
-    "tests/peer/test_foreign_client.py",
-    "tests/peer/test_api_schema.py",
-    "tests/hostile/test_handlers.py",
+    "tests/cluster/test_standalone.py",
     "tests/translate/test_oracle.py",
-    "tests/store/test_querying.py",
-    "tests/hostile/test_control_bytes.py",
+    "tests/hostile/test_queries.py",
+    "tests/test_installation.py",
+    "tests/console/test_hostile.py",
     "tests/hostile/test_neighbours.py",
+    "tests/hostile/test_stalls.py",
+    "tests/hostile/test_handlers.py",
+    "tests/console/test_watch.py",
+    "tests/hostile/test_control_bytes.py",
+    "tests/peer/test_network.py",
+    "tests/store/test_querying.py",
+    "tests/peer/test_namespaced_network.py",
+    "tests/rewriting/test_translated.py",
+    "tests/examples/test_courses.py",
+    "tests/hostile/test_offers.py",
+    "tests/hostile/test_written.py",
+    "tests/translate/test_random_mappings.py",
+    "tests/cli/test_evaluate.py",
+    "tests/benchmarks/test_chunking.py",
+    "tests/console/test_ask.py",
+    "tests/peer/test_exports.py",
     "tests/peer/test_daemon.py",
+    "tests/cli/test_acquaintances.py",
+    "tests/filtering/test_xpath3.py",
+    "tests/translate/test_definition.py",
+    "tests/examples/test_transformations.py",
+    "tests/test_tour.py",
+    "tests/benchmarks/test_network.py",
+    "tests/mapping/suggesting/test_known_mappings.py",
+    "tests/peer/test_foreign_client.py",
+    "tests/benchmarks/test_rewriting.py",
+    "tests/matching/test_disk.py",
+    "tests/hostile/test_connections.py",
+    "tests/cli/test_application.py",
+    "tests/peer/test_feeds.py",
+    "tests/console/test_opening.py",
+    "tests/mapping/test_stored_exchange.py",
+    "tests/peer/test_earlier_version.py",
     "tests/peer/test_own_words.py",
     "tests/peer/test_acquaintances.py",
-    "tests/peer/test_exports.py",
-    "tests/console/test_ask.py",
-    "tests/console/test_late_answers.py",
-    "tests/peer/test_feed_churn.py",
-    "tests/peer/test_feeds.py",
-    "tests/peer/test_supervision.py",
-    "tests/peer/test_earlier_version.py",
-    "tests/rewriting/test_translated.py",
-    "tests/translate/test_random_mappings.py",
-    "tests/store/test_namespaces.py",
-    "tests/peer/test_metrics.py",
+    "tests/matching/test_memory.py",
+    "tests/console/test_forms.py",
+    "tests/test_administration.py",
     "tests/peer/test_kills.py",
-    "tests/cli/test_demo.py",
 )
-"""Files that take long, so that none is left to the end while other processes have nothing to do."""
+"""Files that take long, the longest first, so that none is left to the end while other processes have nothing to do."""
+
+_YOUNG, _MIDDLE, _OLD = 700, 10, 1000
+"""Python's own thresholds of its collector, but for the last: all objects are looked through a hundredth as often."""
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that puts the tests in the background lets them ignore interrupts, and all that they begin.
@@ -108,6 +128,12 @@ def pytest_collection() -> Generator[None, object, object]:
     """Nothing that is collected is garbage."""
     with uncollected():
         return (yield)
+
+
+def pytest_collection_finish() -> None:
+    """Nor is what tests keep for others, through which Python would look once for every quarter that is added."""
+    gc.freeze()
+    gc.set_threshold(_YOUNG, _MIDDLE, _OLD)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -148,8 +174,10 @@ def _skipping() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let nothing that tests read be kept in the user's own cache."""
-    with mock.patch.dict("os.environ", {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}):
+    """Keep what tests read in no user's cache, but in one that all processes of this run share."""
+    own = tmp_path_factory.getbasetemp()
+    cache = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
+    with mock.patch.dict("os.environ", {"XDG_CACHE_HOME": str(cache)}):
         yield
 
 

@@ -17,14 +17,9 @@ from random import Random
 from typing import Final
 
 from benchmarks.translation import show, table
-from heptox.schema import (
-    AttributeType,
-    Leaf,
-    SchemaGraph,
-    keys_and_references,
-    parse_dtd_roots,
-    random_document,
-)
+from heptox.schema import AttributeType, SchemaGraph, parse_dtd_roots, random_document
+from heptox.schema.inference.inferring import collected, inferred_schema
+from heptox.schema.inference.model import Leaf
 
 ROOT: Final = Path(__file__).parents[2]
 DATA: Final = Path(__file__).parents[3] / "shared" / "data"
@@ -100,7 +95,10 @@ def scores(graphs: Iterable[SchemaGraph], count: int) -> tuple[Score, Score]:
 
 def score(graph: SchemaGraph, documents: Sequence[bytes]) -> tuple[Score, Score]:
     """What is found of the keys, and of the references, of a schema, among those that the documents have."""
-    found_keys, found_references, there = keys_and_references((text, None) for text in documents)
+    collection = collected((text, None) for text in documents)
+    inferred, there = inferred_schema(collection), collection.leaves.known()
+    found_keys = frozenset(key.leaf for key in inferred.keys)
+    found_references = frozenset(reference.leaf for reference in inferred.references)
     declared = {
         Leaf(name, f"@{attribute.name}"): attribute.type
         for name, element in graph.elements.items()

@@ -16,6 +16,7 @@ from math import inf
 from typing import Final
 
 from benchmarks.routing.advertised_paths import Pair, is_met
+from benchmarks.routing.automata import reader
 from benchmarks.routing.content import beside, smallest_word, smallest_word_with
 from benchmarks.routing.covering import Covering, Coverings
 from heptox.matching import LinearPath
@@ -23,7 +24,7 @@ from heptox.pattern import TEXT
 from heptox.routing.advertisement import Advertisement
 from heptox.routing.content import Size, smallest
 from heptox.routing.patience import MOST_STEPS, Patience
-from heptox.routing.reading import START, Positions, reader
+from heptox.routing.reading import START, Positions
 
 MOST_ELEMENTS: Final = 200
 """How many elements a counterexample may have to be written out."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
+from benchmarks.routing.automata import NOWHERE, reader
 from benchmarks.routing.words import RootPath
 from heptox.matching import LinearPath
 from heptox.routing.advertisement import Advertisement
 from heptox.routing.patience import Patience
-from heptox.routing.reading import NOWHERE, START, Positions, Reader, reader
+from heptox.routing.reading import START, Positions, Reader
 
 
 class Pair:

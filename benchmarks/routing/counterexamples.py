@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from itertools import count
 
+from benchmarks.routing.automata import reader
 from benchmarks.routing.words import RootPath
 from heptox.matching import LinearPath
 from heptox.pattern import TEXT, is_leaf_test
 from heptox.routing.patience import Patience
-from heptox.routing.reading import START, Positions, reader
+from heptox.routing.reading import START, Positions
 
 
 def shortest_counterexample(general: LinearPath, special: LinearPath) -> RootPath | None:

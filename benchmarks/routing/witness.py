@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 
+from benchmarks.routing.automata import reader
 from benchmarks.routing.words import RootPath
 from heptox.matching import LinearPath
 from heptox.routing import Advertisement
 from heptox.routing.patience import Patience
-from heptox.routing.reading import START, Positions, reader
+from heptox.routing.reading import START, Positions
 
 
 def overlap_witness(advertisement: Advertisement, path: LinearPath) -> RootPath | None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         ExchangeSummary as ExchangeSummary,
         check_folders as check_folders,
         exchange_folder as exchange_folder,
-        exchanged as exchanged,
     )
     from heptox.cluster.experiments import (
         EXPERIMENTS as EXPERIMENTS,
@@ -43,8 +42,7 @@ if TYPE_CHECKING:
         filter_texts as filter_texts,
     )
     from heptox.cluster.matching import SubscriptionTables as SubscriptionTables
-    from heptox.cluster.network import Network as Network, make_network as make_network
-    from heptox.cluster.relations import Collection as Collection
+    from heptox.cluster.network import make_network as make_network
     from heptox.cluster.report import (
         make_report_folder as make_report_folder,
         report_text as report_text,

@@ -25,17 +25,13 @@ from heptox.translate import Direction
 from heptox.xml import Document, parse_document, read_bytes, write_document
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 MOST_REPORTED: Final = 20
 """How many of the documents that cannot be exchanged are reported, the first by their names."""
-EXCHANGED: Final = "name string, text string, valid boolean, fault string"
-"""The columns of exchanged documents."""
 
+_PATTERN: Final = "*.xml"
 _TASKS_FOR_EACH_CORE: Final = 4
-_EXCHANGED: Final = pa.schema(
-    [("name", pa.string()), ("text", pa.string()), ("valid", pa.bool_()), ("fault", pa.string())]
-)
 _PART: Final = pa.schema(
     [
         ("exchanged", pa.int64()),
@@ -86,16 +82,14 @@ def exchange_folder(
     out: Path,
     *,
     to: Direction = Direction.TARGET,
-    pattern: str = "*.xml",
 ) -> ExchangeSummary:
     """Exchange the documents in a folder: the image of each is a file of the same name in the folder ``out``.
 
     Documents are of the source schema, their images of the target schema; the other way round with ``to`` the source.
 
     Executors read and write the files, so both folders have to be where they see them, on this machine or on a disk
-    that all share; for documents elsewhere there is :func:`exchanged`. A file is there whole or not at all. What was
-    there under its name is replaced, also when it is done again because an executor was lost; of a document that
-    cannot be exchanged nothing is written.
+    that all share. A file is there whole or not at all. What was there under its name is replaced, also when it is done
+    again because an executor was lost; of a document that cannot be exchanged nothing is written.
 
     Raises :class:`ClusterError`: HX8021 when there are no documents, HX8022 when executors do not see a folder, HX8023
     when ``out`` is the folder itself or cannot be made; :class:`MappingError` (HX4024) for a mapping without rules that
@@ -103,7 +97,7 @@ def exchange_folder(
     """
     began = time.perf_counter()
     mapping = _read_for(mapping, to)
-    names = check_folders(folder, out, pattern=pattern)
+    names = check_folders(folder, out)
     count = min(len(names), _TASKS_FOR_EACH_CORE * spark.sparkContext.defaultParallelism)
     given = spark.createDataFrame([(name,) for name in names], "name string").repartition(count)
     parts = given.mapInArrow(_Folder(mapping, folder.resolve(), out.resolve()), _PART_TYPES).collect()
@@ -122,18 +116,6 @@ def exchange_folder(
     return ExchangeSummary(len(names), exchanged, misfits, conflicts, codes, failed, faults, read, written, seconds)
 
 
-def exchanged(documents: DataFrame, mapping: Mapping, to: Direction = Direction.TARGET) -> DataFrame:
-    """The images of ``documents``: the ``name`` (string) and ``content`` (binary or string) of each.
-
-    The columns are :data:`EXCHANGED`: the image as ``text``, or why there is none as ``fault``; ``valid`` says whether
-    the document is valid for the source schema. The work is done when they are asked for. This is the way for documents
-    that Spark reads from anywhere (``binaryFile``), and for images that its own writers write.
-
-    Raises :class:`MappingError` (HX4024) as :func:`exchange_folder`.
-    """
-    return documents.select("name", "content").mapInArrow(_Documents(_read_for(mapping, to)), EXCHANGED)
-
-
 def _read_for(mapping: Mapping, to: Direction) -> Mapping:
     """The mapping read so that its rules make documents of the schema ``to``.
 
@@ -144,22 +126,22 @@ def _read_for(mapping: Mapping, to: Direction) -> Mapping:
     return found
 
 
-def check_folders(folder: Path, out: Path, *, pattern: str = "*.xml") -> list[str]:
+def check_folders(folder: Path, out: Path) -> list[str]:
     """The names of the documents in a folder, large ones first; the folder ``out`` for their images is made.
 
     Raises :class:`ClusterError` (HX8021, HX8023) as :func:`exchange_folder`.
     """
-    names = _names(folder, pattern)
+    names = _names(folder)
     if not names:
-        raise ClusterError(Fault("HX8021", f"no document is called {pattern}", file=str(folder)))
+        raise ClusterError(Fault("HX8021", f"no document is called {_PATTERN}", file=str(folder)))
     _make(out, folder)
     return names
 
 
-def _names(folder: Path, pattern: str) -> list[str]:
+def _names(folder: Path) -> list[str]:
     try:
-        found = [(-each.stat().st_size, each.name) for each in folder.glob(pattern) if each.is_file()]
-    except (OSError, ValueError, NotImplementedError) as error:
+        found = [(-each.stat().st_size, each.name) for each in folder.glob(_PATTERN) if each.is_file()]
+    except OSError as error:
         raise ClusterError(Fault("HX8021", f"cannot be read: {error}", file=str(folder))) from None
     return [name for _, name in sorted(found)]
 
@@ -213,29 +195,8 @@ class _Folder:
         )
 
 
-class _Documents:
-    """Exchanges documents that come as rows."""
-
-    def __init__(self, mapping: Mapping) -> None:
-        self._mapping = mapping
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for place in range(len(batch)):
-                row = self._row(batch.column(0)[place].as_py(), batch.column(1)[place].as_py())
-                columns = [pa.array([cell], kind) for cell, kind in zip(row, _EXCHANGED.types, strict=True)]
-                yield pa.RecordBatch.from_arrays(columns, schema=_EXCHANGED)
-
-    def _row(self, name: str, content: bytes | str) -> tuple[str, str | None, bool | None, str | None]:
-        try:
-            valid, pieces = image(self._mapping, content, name)
-            return name, "".join(pieces), valid, None
-        except (HeptoxError, OSError) as error:
-            return name, None, None, str(error)
-
-
 def image(
-    mapping: Mapping, content: bytes | str, name: str, receipt: ExchangeReceipt | None = None
+    mapping: Mapping, content: bytes, name: str, receipt: ExchangeReceipt | None = None
 ) -> tuple[bool, Iterator[str]]:
     """Whether a document is valid for the source schema, and the text that a mapping makes of it, piece by piece.
 
@@ -243,7 +204,7 @@ def image(
 
     Raises as :func:`heptox.xml.parse_document` and :func:`heptox.mapping.exchange`.
     """
-    if isinstance(content, bytes) and len(content) >= LARGE:
+    if len(content) >= LARGE:
         pieces = exchange_at_rest(mapping, content, name, receipt)
         with suppress(InputError):  # reading it whole reports it better
             first = next(pieces, None)

@@ -40,7 +40,7 @@ from heptox.feed.events import (
     Wake as Wake,
 )
 from heptox.feed.forwarding import Method as Method
-from heptox.feed.log import FeedLog as FeedLog, FeedRetention as FeedRetention
+from heptox.feed.log import FeedLog as FeedLog
 from heptox.feed.messages import (
     ANYTHING as ANYTHING,
     MOST_HELD as MOST_HELD,
@@ -75,6 +75,5 @@ from heptox.feed.signing import (
     Unsigned as Unsigned,
     UnverifiedError as UnverifiedError,
 )
-from heptox.feed.subscriptions import NeighbourStatus as NeighbourStatus
 from heptox.feed.table import MOST_DECIDED as MOST_DECIDED
-from heptox.feed.trust import EVERYBODY as EVERYBODY, Following as Following
+from heptox.feed.trust import Following as Following

@@ -13,7 +13,7 @@ from heptox.filtering.chunker import (
     DocumentTooLargeError as DocumentTooLargeError,
     Projection as Projection,
 )
-from heptox.filtering.cleaning import Branch as Branch, CleanedFilter as CleanedFilter, clean as clean
+from heptox.filtering.cleaning import CleanedFilter as CleanedFilter, clean as clean
 from heptox.filtering.cost import (
     Estimate as Estimate,
     choose as choose,
@@ -23,7 +23,6 @@ from heptox.filtering.cost import (
 from heptox.filtering.drawing import draw_scheme as draw_scheme
 from heptox.filtering.evaluation import Failure as Failure, evaluated_tree as evaluated_tree
 from heptox.filtering.filter_file import (
-    FilterFile as FilterFile,
     FilterLine as FilterLine,
     read_filter_file as read_filter_file,
 )
@@ -31,13 +30,12 @@ from heptox.filtering.filtering import (
     DocumentFilter as DocumentFilter,
     Evaluating as Evaluating,
     PlanEvaluator as PlanEvaluator,
-    SeekableSource as SeekableSource,
 )
 from heptox.filtering.filters import FilteringPlan as FilteringPlan, FilterSet as FilterSet, Situation as Situation
 from heptox.filtering.fragments import Fragment as Fragment, Kind as Kind
-from heptox.filtering.parts import POTPOURRI as POTPOURRI, WHOLE as WHOLE, Part as Part, Query as Query
+from heptox.filtering.parts import POTPOURRI as POTPOURRI, WHOLE as WHOLE, Part as Part
 from heptox.filtering.processes import ProcessEvaluator as ProcessEvaluator
-from heptox.filtering.query_tree import QueryNode as QueryNode, QueryTree as QueryTree, Sizes as Sizes
+from heptox.filtering.query_tree import QueryTree as QueryTree, Sizes as Sizes
 from heptox.filtering.reading import Version as Version, read_filter as read_filter
 from heptox.filtering.result_folder import ResultFolder as ResultFolder
 from heptox.filtering.results import PartEvaluator as PartEvaluator, Result as Result

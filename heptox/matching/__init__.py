@@ -14,7 +14,6 @@ from heptox.matching.subscriptions import (
     MOST_BACKLOG_BYTES as MOST_BACKLOG_BYTES,
     MOST_NODES as MOST_NODES,
     MOST_PUBLISHED as MOST_PUBLISHED,
-    Added as Added,
     DeadLetter as DeadLetter,
     Delivery as Delivery,
     Matched as Matched,
@@ -30,7 +29,7 @@ from heptox.matching.subscriptions import (
 )
 
 if TYPE_CHECKING:
-    from heptox.matching.branching import Branch as Branch, branches as branches
+    from heptox.matching.branching import branches as branches
     from heptox.matching.broker import (
         AllAdded as AllAdded,
         Broker as Broker,
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
     from heptox.matching.pattern_table import Numbers as Numbers
     from heptox.matching.relational import (
         PLANS as PLANS,
-        Matches as Matches,
         Plan as Plan,
         RelationalMatcher as RelationalMatcher,
     )

@@ -19,7 +19,6 @@ from heptox.matching.tag_paths import DOCUMENT, TagPaths
 from heptox.pattern import TEXT, double
 from heptox.xml import Document, XmlElement
 
-NOTHING: Final = 0
 NODE: Final = 1
 VALUE: Final = 2
 ID_PATH: Final = 4

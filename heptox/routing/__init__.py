@@ -18,7 +18,7 @@ from heptox.routing.encoding import (
     to_bytes as to_bytes,
 )
 from heptox.routing.implication import ValueConstraints as ValueConstraints
-from heptox.routing.linear import branch_paths as branch_paths, linear_path as linear_path
+from heptox.routing.linear import linear_path as linear_path
 from heptox.routing.merger import MergedPath as MergedPath, NamesStep as NamesStep, union_of_names as union_of_names
 from heptox.routing.merging import (
     PERFECT as PERFECT,

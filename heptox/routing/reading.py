@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final, TypeAlias
 
 from heptox.matching import LinearPath
@@ -10,9 +9,6 @@ from heptox.pattern import ANY_ATTRIBUTE, ANY_ELEMENT, TEXT, is_leaf_test
 
 Positions: TypeAlias = int
 """A set of positions in a linear path: bit ``n`` is set when its first ``n`` steps can have been taken."""
-
-NOWHERE: Final[Positions] = 0
-"""The path can match nothing that comes."""
 
 START: Final[Positions] = 1
 """At the document node no step has been taken."""
@@ -61,9 +57,3 @@ class Reader:
         if label != TEXT:
             tests |= self._any_attribute
         return bool((positions & tests) << 1 & self.accepting)
-
-
-@lru_cache(maxsize=1 << 11)
-def reader(path: LinearPath) -> Reader:
-    """The automaton of a path, kept for the next decision."""
-    return Reader(path)

@@ -9,7 +9,6 @@ from heptox.schema.amending import (
     as_declared as as_declared,
 )
 from heptox.schema.copying import (
-    SchemaCopy as SchemaCopy,
     copy_schema as copy_schema,
     packed_schema as packed_schema,
 )
@@ -31,7 +30,6 @@ from heptox.schema.generation import (
     random_document as random_document,
 )
 from heptox.schema.graph_text import (
-    is_graph_text as is_graph_text,
     is_of_xsd as is_of_xsd,
     parse_graph as parse_graph,
     write_graph as write_graph,
@@ -104,7 +102,6 @@ from heptox.schema.tree import (
 )
 from heptox.schema.validation import (
     EdgeValidator as EdgeValidator,
-    Validator as Validator,
     conform as conform,
     instance_attributes as instance_attributes,
     other_schema_fault as other_schema_fault,
@@ -120,12 +117,10 @@ if TYPE_CHECKING:
         xsd_checker as xsd_checker,
     )
     from heptox.schema.inference import (
-        Leaf as Leaf,
         extend_dtd as extend_dtd,
         extend_xsd as extend_xsd,
         infer_dtd as infer_dtd,
         infer_xsd as infer_xsd,
-        keys_and_references as keys_and_references,
     )
 
 __getattr__ = later(__name__)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         whole_documents as whole_documents,
     )
     from heptox.store.connection import Cursor as Cursor, database_faults as database_faults
-    from heptox.store.database import Loaded as Loaded, Store as Store, StoredDocument as StoredDocument
+    from heptox.store.database import Store as Store
     from heptox.store.querying import QueryPlan as QueryPlan, plan_query as plan_query, query as query, texts as texts
     from heptox.store.reading import (
         ReadDocument as ReadDocument,

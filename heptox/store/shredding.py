@@ -16,7 +16,6 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,7 +25,6 @@ from heptox.store.relations import Part
 from heptox.store.structure import Structure, structure
 from heptox.store.text import text_of
 
-Truths: TypeAlias = npt.NDArray[np.bool_]
 Cell: TypeAlias = int | str | None
 
 _STOP: Final = 1

@@ -6,7 +6,6 @@ from heptox.verification.images import Images as Images
 from heptox.verification.laws import Law as Law, served as served
 from heptox.verification.random_queries import Vocabulary as Vocabulary, random_query as random_query
 from heptox.verification.remarks import (
-    Checked as Checked,
     Remark as Remark,
     checked as checked,
     random_documents as random_documents,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from heptox.cluster import MAPPINGS, Edge
-from heptox.cluster.exchange import exchange_folder, exchanged, image
+from heptox.cluster.exchange import exchange_folder, image
 from heptox.errors import ClusterError, MappingError
 from heptox.mapping import LARGE, exchange
 from heptox.schema import conform
@@ -63,16 +63,6 @@ def test_some_cannot_be_exchanged(spark: SparkSession, tmp_path: Path) -> None:
     assert (out / "bent.xml").read_text() == (out / "good.xml").read_text() == wanted(EDGE, good)
 
 
-def test_documents_of_a_table(spark: SparkSession) -> None:
-    texts = {"a": market("auction", 1), "b": "<site>", "c": "<site><surplus/></site>"}
-    documents = spark.createDataFrame(list(texts.items()), "name string, content string")
-    found = {row["name"]: row for row in exchanged(documents, mapping(EDGE)).collect()}
-    assert found["a"]["text"] == wanted(EDGE, texts["a"])
-    assert [found[name]["valid"] for name in texts] == [True, None, False]
-    assert found["b"]["fault"].startswith("b:1:")
-    assert found["c"]["text"] == "<house/>\n"
-
-
 def test_documents_are_exchanged_either_way(spark: SparkSession, tmp_path: Path) -> None:
     folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
@@ -81,8 +71,6 @@ def test_documents_are_exchanged_either_way(spark: SparkSession, tmp_path: Path)
     expected = write_document(exchange(mirrored, conform(parse_document(text), mirrored.source.graph)).root)
     assert exchange_folder(spark, mapping(EDGE), folder, out, to=Direction.SOURCE).exchanged == 1
     assert (out / "d.xml").read_bytes().decode() == expected
-    documents = spark.createDataFrame([("d", text)], "name string, content string")
-    assert exchanged(documents, mapping(EDGE), Direction.SOURCE).collect()[0]["text"] == expected
     with pytest.raises(MappingError) as raised:
         exchange_folder(spark, replace(mapping(EDGE), against=None), folder, out, to=Direction.SOURCE)
     assert raised.value.faults[0].code == "HX4024"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PROCESSES: Final = 2
-PLAN: Final = planned({"peers": usually(8, 16), "hops": 2, "queries": ["Q1", "Q5", *usually((), ("Q10",))], "seed": 5})
+PLAN: Final = planned({"peers": usually(6, 16), "hops": 2, "queries": ["Q1", "Q5", *usually((), ("Q10",))], "seed": 5})
 
 
 def test_real_peers_answer_as_emulated_ones(spark: SparkSession, tmp_path: Path) -> None:

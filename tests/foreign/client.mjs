@@ -1,12 +1,13 @@
 // Asks a heptox peer by docs/protocol.md alone, with nothing of heptox:
 //
-//     node client.mjs [OPTION...] MULTIADDRESS < QUERY
+//     node client.mjs < QUESTIONS
 //
-// Prints one JSON object a line: who asks ({"asker", "query"}), then every message received, then {"complete", "reason"}.
-// Exit codes: 0 the answer is complete, 2 wrong usage, 3 it is not complete.
+// A question is a line with a JSON object: {"arguments": [OPTION..., MULTIADDRESS], "query": "..."}. Prints for each one
+// JSON object a line: who asks ({"asker", "query"}), then every message received, then {"complete", "reason"}.
+// Exit codes: 0 all were asked, 2 wrong usage, 3 one could not be asked.
 import './node20.mjs';
 import { randomBytes } from 'node:crypto';
-import { text as readText } from 'node:stream/consumers';
+import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { noise } from '@chainsafe/libp2p-noise';
 import { yamux } from '@chainsafe/libp2p-yamux';
@@ -198,10 +199,16 @@ const keyOf = path => path.map(hop => hop.peer).join(' ');
 const print = value => console.log(JSON.stringify(value));
 
 async function main () {
-  const { values, positionals: [address] } = parseArgs({ options: OPTIONS, allowPositionals: true });
-  if (address === undefined) throw new TypeError('give MULTIADDRESS, and the query on standard input');
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { arguments: args, query } = JSON.parse(line);
+    await ask(args, query);
+  }
+}
+
+async function ask (args, text) {
+  const { values, positionals: [address] } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  if (address === undefined) throw new TypeError('give MULTIADDRESS');
   const peer = multiaddr(address);
-  const text = await readText(process.stdin);
   const seed = values.seed === undefined ? randomBytes(32) : Buffer.from(values.seed, 'hex');
   const node = await createLibp2p({
     privateKey: await generateKeyPairFromSeed('Ed25519', seed),
@@ -232,14 +239,13 @@ async function main () {
     const asking = new Asking(stream, message, Number(values['cancel-after'] ?? -1));
     const reason = await asking.run(values.bytes === undefined ? framesOf(message) : [Buffer.from(values.bytes, 'hex')]);
     print({ complete: reason === '', reason });
-    return reason === '' ? 0 : 3;
   } finally {
     await node.stop();
   }
 }
 
 try {
-  process.exitCode = await main();
+  await main();
 } catch (error) {
   console.error(error.message);
   process.exitCode = error instanceof TypeError ? 2 : 3;

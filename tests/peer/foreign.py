@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import defaultdict
-from collections.abc import Mapping as Table
+from collections.abc import Iterator, Mapping as Table
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 from typing import Any, Final
 
 from heptox.peer import Status
@@ -21,7 +23,7 @@ class Answer:
     """What the client has printed, without the first hop of paths, which is itself.
 
     ``asker`` and ``query`` are its peer id and the query id, ``messages`` what it received as it received it,
-    ``reason`` why the answer is not complete, and ``code`` its exit code.
+    and ``reason`` why the answer is not complete.
     """
 
     asker: str
@@ -29,7 +31,6 @@ class Answer:
     messages: tuple[dict[str, Any], ...]
     complete: bool
     reason: str
-    code: int
 
     @property
     def kinds(self) -> list[str]:
@@ -70,10 +71,43 @@ class Answer:
         return message["query"], message["status"], message["reason"]
 
 
-def ask(address: str, query: str, *options: str, fields: Table[str, Any] | None = None) -> Answer:
-    """Ask the peer at a multiaddress; ``fields`` replace those of the query's message."""
-    command = ["node", str(FOLDER / "client.mjs"), *options, "--fields", json.dumps(fields or {}), address]
-    ended = subprocess.run(command, input=query, capture_output=True, text=True, timeout=DEADLINE)
-    assert ended.stderr == "", ended.stderr
-    who, *messages, outcome = map(json.loads, ended.stdout.splitlines())
-    return Answer(who["asker"], who["query"], tuple(messages), outcome["complete"], outcome["reason"], ended.returncode)
+class Client:
+    """The client at work: one process that is given one question after the other."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def ask(self, address: str, query: str, *options: str, fields: Table[str, Any] | None = None) -> Answer:
+        """Ask the peer at a multiaddress; ``fields`` replace those of the query's message."""
+        arguments = [*options, "--fields", json.dumps(fields or {}), address]
+        hanging = Timer(DEADLINE, self._process.kill)
+        hanging.start()
+        try:
+            assert self._process.stdin
+            print(json.dumps({"arguments": arguments, "query": query}), file=self._process.stdin, flush=True)
+            who, *messages, outcome = self._told()
+        finally:
+            hanging.cancel()
+        return Answer(who["asker"], who["query"], tuple(messages), outcome["complete"], outcome["reason"])
+
+    def _told(self) -> Iterator[dict[str, Any]]:
+        assert self._process.stdout
+        for line in self._process.stdout:
+            told = json.loads(line)
+            yield told
+            if "complete" in told:
+                return
+
+
+@contextmanager
+def client() -> Iterator[Client]:
+    """The client, which has to end well and to say nothing else."""
+    command, pipe = ["node", str(FOLDER / "client.mjs")], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            yield Client(process)
+            out, err = process.communicate(timeout=DEADLINE)
+        except BaseException:
+            process.kill()
+            raise
+    assert (process.returncode, out, err) == (0, "", "")

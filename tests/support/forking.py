@@ -26,11 +26,14 @@ from select import select
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import IO, Any, Final, NamedTuple, NoReturn
+from unittest.mock import Mock
 
 _ROOT: Final = Path(__file__).parent.parent.parent
 _SUBREAPER: Final = 36
 """Linux's PR_SET_CHILD_SUBREAPER: a process becomes the parent of descendants whose own parent has ended."""
 _MOST: Final = 1 << 20
+_LOADED_LATER: Final = ("heptox.matching.memory", "netaddr", "multiprocessing.forkserver")
+"""What a daemon loads as it begins to serve."""
 _one_at_a_time: Final = threading.Lock()
 _is_forked = False
 """Whether this process itself was forked from one that has loaded everything."""
@@ -70,7 +73,7 @@ class Forked(subprocess.Popen[str]):
 
 
 def shell_function() -> str:
-    """What makes ``heptox`` in a shell such a process, for whose end the shell waits."""
+    """What makes ``heptox`` in a shell such a process, and those of its demonstration; the shell waits for it."""
     return f'heptox() {{ {shlex.join([sys.executable, "-I", "-S", "-c", _CLIENT, _server()])} "$@"; }}'
 
 
@@ -78,7 +81,9 @@ _CLIENT: Final = """
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 server.connect(sys.argv[1])
-request = json.dumps(["heptox", sys.argv[2:], os.getcwd(), dict(os.environ), True])
+words = sys.argv[2:]
+program = ["tests.cli.forked_demo", words[1:]] if words[:1] == ["demo"] else ["heptox", words]
+request = json.dumps([*program, os.getcwd(), dict(os.environ), True])
 socket.send_fds(server, [request.encode()], [0, 1, 2])
 sys.exit(int(server.recv(9)))
 """
@@ -132,7 +137,9 @@ def _server() -> str:
 
 def serve(address: str) -> NoReturn:
     """Fork for each request, until nobody is left who makes any."""
-    import_module("heptox.peer.daemon")
+    for module in ("heptox.peer.daemon", *_LOADED_LATER):
+        import_module(module)
+    import_module("heptox.peer.control.api").application(Mock(), "")  # frameworks, too, load and keep what they need
     for command in import_module("heptox.cli.commands").COMMANDS.values():
         command.load()
     gc.collect()

@@ -11,7 +11,6 @@ from heptox.schema.inference.dtd_names import dtd_names
 from heptox.schema.inference.dtd_printer import print_dtd
 from heptox.schema.inference.extension import changes, extended
 from heptox.schema.inference.inferring import Source, collected, inferred_schema
-from heptox.schema.inference.model import Leaf as Leaf
 from heptox.schema.inference.watching import Watch
 from heptox.schema.inference.xsd_printer import print_xsd
 from heptox.schema.inference.xsd_reader import read_inferred_xsd
@@ -85,17 +84,3 @@ def changes_to_admit(path: str | os.PathLike[str], document: Source) -> tuple[st
         return extend_dtd(read_dtd_text(path), [document], os.fspath(path))[1]
     except SchemaError:
         return ()
-
-
-def keys_and_references(
-    documents: Iterable[Source],
-) -> tuple[frozenset[Leaf], frozenset[Leaf], frozenset[Leaf]]:
-    """The leaves that are likely to be keys of documents, those that are likely to refer to one, and all that there
-    are.
-
-    Raises as :func:`infer_xsd`.
-    """
-    collection = collected(documents)
-    schema = inferred_schema(collection)
-    keys = frozenset(key.leaf for key in schema.keys)
-    return keys, frozenset(one.leaf for one in schema.references), collection.leaves.known()
