@@ -340,6 +340,7 @@ CODES: Final[dict[str, str]] = {
     "HX7104": "offered mapping has faults",
     "HX7105": "acquaintance changes too often",
     "HX7106": "queries of a neighbour take more of the processor than they may",
+    "HX7107": "peer hides parts of what nested answers gather",
     "HX7110": "task of the daemon fails again and again",
     "HX7111": "peer takes no document that is not valid for its schema",
     # 8: clusters

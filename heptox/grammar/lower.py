@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from heptox.checks import Check, no_check
-from heptox.errors import Fault, Position
+from heptox.errors import Fault, GrammarError, Position
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import CONTEXT, Branch, few, known_tag, nodes_of
 from heptox.grammar.conditions import ConditionLowering, existing
@@ -34,6 +34,7 @@ from heptox.pattern import (
     Type,
     Variable,
     atom_variables,
+    nested_items,
     template_terms,
 )
 from heptox.schema import Path, SchemaTree
@@ -76,6 +77,17 @@ def lower(
     query = Query(tuple(dict.fromkeys(members)))
     unmatched, opened = tuple(dict.fromkeys(paths.unmatched)), tuple(dict.fromkeys(paths.open))
     return Lowering(query, unmatched, opened, tuple(lowering.constructors.unmade))
+
+
+def has_nested_parts(expression: syntax.Expression, tree: SchemaTree, check: Check = no_check) -> bool:
+    """Whether items of a query gather what repeats, or may be there or not, below one of its matches. Where that is
+    refused, it does not.
+    """
+    try:
+        members = lower(expression, tree, check=check).query.members
+    except GrammarError:
+        return False
+    return any(True for member in members for _ in nested_items(member.template))
 
 
 class _Lowering:

@@ -20,6 +20,7 @@ import trio
 
 from heptox.checks import Check
 from heptox.errors import Fault, GrammarError, HeptoxError, PeerError
+from heptox.grammar import has_nested_parts
 from heptox.mapping import Mapping
 from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.acquaintance.register import Known
@@ -31,6 +32,7 @@ from heptox.peer.query.shares import Shares
 from heptox.peer.query.translating import expression_of, translated
 from heptox.peer.wire.messages import OWN, Body, HopPath, PeerId, Status, body_key, sender
 from heptox.peer.wire.standing import Side
+from heptox.schema import SchemaTree
 from heptox.store import VALUE_BYTES, Allowance, Pool, QueryPlan, Store, plan_query, query as answers
 from heptox.translate import Direction
 
@@ -181,7 +183,11 @@ class Answering:
             place.release_on_behalf_of(taking)
 
     async def losses(self, body: Body, path: HopPath, hidden: frozenset[str]) -> tuple[str, ...]:
-        """What a query asks for of the paths that are hidden: it depends on the query and the schema alone."""
+        """What a query asks for of the paths that are hidden: it depends on the query and the schema alone.
+
+        Raises :class:`PeerError` (HX7107) where it gathers parts of nodes, of which something is hidden: such queries
+        are translated for whole documents.
+        """
         hiding = self._exports.of(hidden).hiding
         asker = self._budgets.who(sender(path))
         stop, meter = threading.Event(), self._budgets.meter(asker)
@@ -192,6 +198,9 @@ class Answering:
             )
         finally:
             stop.set()
+        if touched and has_nested_parts(expression_of(body), SchemaTree(hiding.graph)):
+            message = f"its items gather parts of nodes, and {', '.join(touched)} is hidden"
+            raise PeerError(Fault("HX7107", message, hint="ask for the leaves, one by one"))
         return tuple(f"{one}: hidden" for one in touched)
 
     def admit(self, neighbour: PeerId) -> None:

@@ -188,7 +188,7 @@ def test_the_receipt_is_a_table_of_all_paths(page: Page) -> None:
 
 
 def test_an_answer_that_is_not_complete_says_so_and_who_is_missing(page: Page) -> None:
-    ask(page, "//Patient")
+    ask(page, "data(//Patient)")
     expect(outcome(page)).to_contain_text("The answer is not complete")
     expect(outcome(page)).to_contain_text("Missing: Massachusetts General (refused)")
     tab(page, "Receipt")

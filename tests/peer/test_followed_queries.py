@@ -296,7 +296,7 @@ def test_a_query_that_has_no_translation_says_so_for_each_publisher(tmp_path: Pa
             await until(lambda: boston.reaches(montreal))
             options = Options(words=Words.OWN, deliver=Delivery.ANSWERS)
             for name, query, why in (
-                ("whole", "//Progress", "is an inner element"),
+                ("whole", "data(//Progress)", "is an inner element"),
                 ("lost", "//InsName", "nothing of it can be said in the publisher's words"),
             ):
                 told = await boston.at_work.subscribing.subscribe(

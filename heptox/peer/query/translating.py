@@ -8,7 +8,15 @@ import cbor2
 
 from heptox.checks import Check, no_check
 from heptox.errors import GrammarError, HeptoxError, PeerError
-from heptox.grammar import NO_NAMES, Expression, NameTable, decode_query, encode_query, parse_query
+from heptox.grammar import (
+    NO_NAMES,
+    Expression,
+    NameTable,
+    decode_query,
+    encode_query,
+    has_nested_parts,
+    parse_query,
+)
 from heptox.mapping import Mapping
 from heptox.peer.query.events import Translated, Untranslated
 from heptox.peer.query.result_cache import KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
@@ -62,7 +70,9 @@ def translated(
     """
     expression = expression_of(body, check)
     try:
-        translation = translate(mapping, expression, direction, check, in_parts=True)  # the neighbour may hide
+        # The neighbour may hide something. It answers what gathers parts of nodes only where that hides none of it.
+        nested = has_nested_parts(expression, direction.answered_by(mapping).target, check)
+        translation = translate(mapping, expression, direction, check, in_parts=not nested)
     except PeerError:  # nobody waits, or may wait, for it: it says nothing of the query
         raise
     except HeptoxError as error:
