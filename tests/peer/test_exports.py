@@ -24,7 +24,7 @@ from lxml import etree
 
 from heptox.demo import HOSPITAL
 from heptox.errors import Fault, HeptoxError, PeerError, StoreError
-from heptox.grammar import Expression, decode_query, encode_query, parse_query
+from heptox.grammar import Expression, decode_query, encode_query, has_nested_parts, parse_query
 from heptox.mapping import load_mapping
 from heptox.peer import Client, PeerFolder, document_loading, peer_status, propose, translated
 from heptox.peer.acquaintance.acquainting import acquaint as make_acquainted
@@ -924,7 +924,8 @@ def test_a_receipt_has_the_losses_of_the_translation_and_those_of_the_neighbour(
 def seen_in_boston(folder: Path, query: str, arrows: str, *hidden: str) -> set[str]:
     """What Boston has to say to a query of a neighbour, by its documents without the elements of some names."""
     found: set[str] = set()
-    translation = translate(load_mapping(HOSPITAL / arrows), parse_query(query), "target", in_parts=True)
+    mapping, asked = load_mapping(HOSPITAL / arrows), parse_query(query)
+    translation = translate(mapping, asked, "target", in_parts=not has_nested_parts(asked, mapping.source))
     for file in (folder / "documents").iterdir():
         root = etree.parse(file).getroot()
         for element in list(root.iter(*hidden)) if hidden else []:
@@ -974,6 +975,19 @@ def test_neighbours_get_what_they_may_see_and_are_told(
     (line,) = (line for line in receipt.lines if line.name == "boston")
     assert (line.status, line.complete, line.items) == ("answered", True, len(expected))
     assert [loss for loss in line.losses if loss.endswith(": hidden")] == losses
+    assert receipt.complete
+
+
+def test_what_gathers_parts_of_nodes_is_answered_whole_or_not_at_all(network: dict[str, Path]) -> None:
+    parts, receipt = ask(network["stluke"], "//Stay", hops=1)
+    (line,) = (line for line in receipt.lines if line.name == "boston")
+    assert (line.status, line.items, receipt.complete) == ("failed", 0, False)
+    assert "HX7107" in line.reason and "PolicyNo" in line.reason
+    alike = "for $o in //Stay where $o/Diagnosis = $s/Diagnosis return $o/Name"
+    query = f"for $s in //Stay return <stay>{{$s/Name}}{{{alike}}}</stay>"
+    expected = seen_in_boston(network["boston"], query, "stluke-boston.arrows")
+    parts, receipt = ask(network["stluke"], query, hops=1)
+    assert {part.item for part in parts if part.origin.name == "boston"} == expected != set()
     assert receipt.complete
 
 
