@@ -5,7 +5,7 @@ identity (``semantics.md`` sections 4 and 7).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping as Table, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
@@ -54,12 +54,21 @@ _Assemblies: TypeAlias = Callable[[Member, Losses, frozenset[str]], Iterator[Ass
 
 
 @dataclass(frozen=True, slots=True)
+class _Inner:
+    """What a member of a nested part becomes, with the member of each, and what is lost."""
+
+    found: tuple[tuple[Assembly, Member], ...]
+    losses: Losses
+
+
+@dataclass(frozen=True, slots=True)
 class NestedParts:
     """Adds nested parts to members: ``assemblies`` are what their members become, ``whole`` adds the parts in these."""
 
     input: UnfoldingInput
     assemblies: _Assemblies
     whole: Callable[[Assembly, Losses], Member]
+    _known: dict[tuple[Member, frozenset[str]], _Inner] = field(default_factory=dict)
 
     def added(self, outer: Assembly, losses: Losses) -> Member:
         """The member of an assembly with its nested parts, each of which is empty where no rule makes anything of it.
@@ -75,15 +84,28 @@ class NestedParts:
         met, found = Losses(), []
         for asked in item.members:
             bound = frozenset(name for name, _ in item.bindings) & {variable.name for variable in asked.variables}
-            for inner in self.assemblies(asked, met, bound):
+            inner = self._inner(asked, bound)
+            met.slots |= inner.losses.slots
+            met.fatal |= inner.losses.fatal
+            for assembly, below in inner.found:
                 self.input.check()
-                if (joined := self._joined(item, outer, inner, met)) is not None:
+                if (joined := self._joined(item, outer, assembly, below)) is not None:
                     found.append(joined)
         losses.slots |= met.slots if found else met.slots | met.fatal
         return nested_part(outer.merged.variables, found, single=item.single) if found else None
 
-    def _joined(self, item: NestedItem, outer: Assembly, inner: Assembly, losses: Losses) -> Member | None:
-        """What an assembly of a nested part says in a match of the one around it; ``None`` where it has none."""
+    def _inner(self, asked: Member, bound: frozenset[str]) -> _Inner:
+        """What a member of a nested part becomes by itself: the same for whatever stands around it."""
+        if (asked, bound) not in self._known:
+            losses = Losses()
+            found = [(each, self.whole(each, losses)) for each in self.assemblies(asked, losses, bound)]
+            self._known[asked, bound] = _Inner(tuple(found), losses)
+        return self._known[asked, bound]
+
+    def _joined(self, item: NestedItem, outer: Assembly, inner: Assembly, below: Member) -> Member | None:
+        """What an assembly of a nested part, with its member ``below``, says in a match of the one around it; ``None``
+        where it has none.
+        """
         glue = Glue()
         for name, node in item.bindings:
             if all(variable.name != name for variable in inner.asked.variables):
@@ -97,7 +119,7 @@ class NestedParts:
         def image(term: Term) -> Term:
             return Term(names.get(term.variable, term.variable), term.path)
 
-        around, below = outer.merged, self.whole(inner, losses)
+        around = outer.merged
         known = {variable.name for variable in around.variables}
         variables = ordered((*around.variables, *(each for each in below.variables if each.name not in known)))
         atoms = below.atoms.union(map_atom(atom, image) for atom in glue.atoms)
