@@ -104,7 +104,7 @@ class ConstructorLowering:
             case syntax.NumberLiteral():
                 message = "a number in a constructor is outside the query fragment"
                 refuse("HX3045", message, item.position, "write it as text")
-            case syntax.Conditional(_, syntax.ElementConstructor(name, (), (_,)), None):
+            case syntax.Conditional(_, syntax.ElementConstructor(name, (), (value,)), None) if _is_value(value):
                 yield from self._guarded_slot("element", name, item, branch)
             case syntax.Conditional(_, syntax.AttributeConstructor(name), None):
                 yield from self._guarded_slot("attribute", name, item, branch)
@@ -350,6 +350,14 @@ class ConstructorLowering:
         name = self._tree.written((self._tree.root, *here))
         message = f"{name} {reason}: returning it whole is not translated yet"
         refuse("HX3044", message, position, "ask for what is below it, one by one")
+
+
+def _is_value(content: str | syntax.Expression) -> bool:
+    """Whether what stands in a constructor is a value: a path would stand for its node."""
+    if isinstance(content, syntax.Conditional):
+        return _is_value(content.value) and content.otherwise is not None and _is_value(content.otherwise)
+    values = str | syntax.StringLiteral | syntax.Data | syntax.TagValue | syntax.FunctionCall | syntax.Switch
+    return isinstance(content, values)
 
 
 def _is_tag(atom: Atom) -> bool:

@@ -76,7 +76,7 @@ class _Rendering:
     names: Counter[str] = field(default_factory=Counter)
     is_nested: bool = False
     is_condition: bool = False
-    """Whether only :meth:`conditional` is asked, which has no clauses."""
+    """Whether there are to be no clauses: :meth:`existence` and :meth:`item` are asked."""
 
     def __post_init__(self) -> None:
         self._tree = self.constraints.tree
@@ -182,8 +182,14 @@ class _Rendering:
         result = self._item(self.member.template)
         return syntax.Flwor(tuple(clauses), _all(conditions), result) if clauses else _where(conditions, result)
 
-    def conditional(self) -> syntax.Expression | None:
-        """The item where there is a match; ``None`` where that is more than what single paths lead to."""
+    def item(self) -> syntax.Expression:
+        """The item of a match."""
+        return self._item(self.member.template)
+
+    def existence(self) -> list[syntax.Condition] | None:
+        """The conditions that there is a match; ``None`` where that is more than what single paths lead to, or the item
+        is of more than the match around it.
+        """
         known = {*self.outer, *(self._roots if len(self._roots) == 1 else ())}
         if any(term.variable not in known for term in template_terms(self.member.template)):
             return None
@@ -192,8 +198,7 @@ class _Rendering:
         paths = [self._leading(each, waiting, "") for each in tops]
         if all(known.issuperset(atom_variables(atom)) for atom in waiting):
             conditions = [part for atom in waiting for part in conjuncts(self._condition(atom))]
-            conditions += [syntax.Exists(path, spelled_out=False) for path in paths]
-            return _where(conditions, self._item(self.member.template))
+            return conditions + [syntax.Exists(path, spelled_out=False) for path in paths]
         return None
 
     def _leading(self, variable: Variable, waiting: list[Atom], context: str) -> syntax.PathExpression:
@@ -400,12 +405,19 @@ class _Rendering:
 
     def _nested(self, item: NestedItem) -> Iterator[syntax.Expression]:
         """What a nested part gathers, in an expression for each of its members."""
+        bound = {name: self._paths.bound.get(node.variable) for name, node in item.bindings}
+        outer = {name: known for name, known in bound.items() if known is not None}
+        before: list[syntax.Condition] = []
         for member in item.members:
-            bound = {name: self._paths.bound.get(node.variable) for name, node in item.bindings}
-            outer = {name: known for name, known in bound.items() if known is not None}
             inner = partial(_Rendering, member, self.constraints, None, outer, self.names, is_nested=True)
-            single = inner(is_condition=True).conditional() if item.single else None
-            yield single or inner().expression()
+            conditions = inner(is_condition=True).existence() if item.single else None
+            if conditions is None:
+                yield inner().expression()
+                continue
+            yield _where([*before, *conditions], inner(is_condition=True).item())
+            paths = [each.argument for each in conditions if isinstance(each, syntax.Exists)]
+            if len(paths) == len(conditions) and not any(step.predicates for path in paths for step in path.steps):
+                before += _none(paths)  # of what is there once, only one member makes it
 
     def _slot(self, item: LeafItem, term: Term) -> syntax.Expression:
         """A slot: the attribute itself where it has the asker's name, else a ``for`` over the leaf."""
@@ -424,6 +436,12 @@ class _Rendering:
 
 def _all(conditions: Sequence[syntax.Condition]) -> syntax.Condition | None:
     return conditions[0] if len(conditions) == 1 else syntax.And(tuple(conditions)) if conditions else None
+
+
+def _none(paths: Sequence[syntax.PathExpression]) -> list[syntax.Condition]:
+    """That not all of some paths lead somewhere."""
+    nowhere = tuple(map(syntax.Empty, paths))
+    return [syntax.Or(nowhere)] if len(nowhere) > 1 else list(nowhere)
 
 
 def _where(conditions: Sequence[syntax.Condition], item: syntax.Expression) -> syntax.Expression:

@@ -17,7 +17,6 @@ from heptox.pattern import (
     Term,
     map_atom,
     map_nested,
-    merge,
     merged_names,
     nested_part,
     ordered,
@@ -124,20 +123,20 @@ class NestedParts:
         variables = ordered((*around.variables, *(each for each in below.variables if each.name not in known)))
         atoms = below.atoms.union(map_atom(atom, image) for atom in glue.atoms)
         pairs = [(names.get(one, one), names.get(other, other)) for one, other in glue.same]
-        joined = merge(Member(variables, atoms, below.template), *pairs)
-        if not known <= {variable.name for variable in joined.variables}:
-            self._refuse()
-        return joined
+        whole = Member(variables, atoms, below.template)
+        gone = merged_names(whole, pairs)
+        above = {variable.name: variable.parent for variable in around.variables}
+        inside = (each for each in below.variables if each.name in known)  # copied subtrees, which both look into
+        if gone.keys() & known or any(gone.get(str(each.parent), each.parent) != above[each.name] for each in inside):
+            message = "a nested part joins nodes of the match around it with each other: that is not translated yet"
+            raise TranslationError(Fault("HX5020", message, hint="write the join where the outer variables are bound"))
+        return rename(whole, gone)
 
     def _one_node(self, outer: Assembly, around: str, inner: Assembly, name: str) -> Glue | None:
-        """What makes the nodes of two variables one, one of a match and one of a part in it."""
+        """What makes the nodes of two variables one, one of a match and one of a part in it. Those inside copied
+        subtrees have the same name.
+        """
         node, tree = inner.asked.node(name), self.input.mapping.target
-        if not node:
+        if not node or is_inside(tree, node):
             return Glue()
-        if is_inside(tree, node):
-            self._refuse()
         return same_node(outer.copies[around][0], inner.copies[name][0], node, tree, self.input.sources)
-
-    def _refuse(self) -> None:
-        message = "a nested part joins nodes of the match around it with each other: that is not translated yet"
-        raise TranslationError(Fault("HX5020", message, hint="write the join where the outer variables are bound"))
