@@ -57,7 +57,8 @@ _IN_ATTRIBUTE: Final = str.maketrans(
 def print_query(expression: Expression, prefixes: Prefixes = NO_PREFIXES) -> str:
     """The text of a query, without a line end after it. Line ends in literals are written as references.
 
-    It declares the namespaces of its names, with these ``prefixes`` as far as they have some for them.
+    It declares the namespaces of its names, with these ``prefixes`` as far as they have some for them; and that names
+    without one are in none, where a reader who knows the prefixes would take them for others.
 
     >>> from heptox.grammar import parse_query
     >>> print(print_query(parse_query("FOR $a IN //A, $b IN //B[@id=$a/@b] WHERE $a/c='x' RETURN {$b/d}")))
@@ -67,13 +68,18 @@ def print_query(expression: Expression, prefixes: Prefixes = NO_PREFIXES) -> str
     >>> print(print_query(parse_query('declare namespace a = "urn:a"; //a:b/@c')))
     declare namespace ns1 = "urn:a";
     //ns1:b/@c
+    >>> print(print_query(parse_query("//a"), Prefixes.of({"": "urn:b"})))
+    declare default element namespace "";
+    //a
     """
     elements, attributes = element_and_attribute_names(expression)
+    is_misread = bool(prefixes.namespaces.get("")) and not all(name.startswith("{") for name in elements)
+    none = 'declare default element namespace "";\n' if is_misread else ""
     if not any(name.startswith("{") for name in (*elements, *attributes)):
-        return _expression(expression, "\n")
+        return none + _expression(expression, "\n")
     table = prefixes.covering(elements, attributes=attributes)
     names = written_query(expression, table.written, partial(table.written, attribute=True))
-    return prolog(table) + _expression(names, "\n")
+    return none + prolog(table) + _expression(names, "\n")
 
 
 def _expression(expression: Expression, line: str) -> str:

@@ -179,6 +179,11 @@ class NestedItem:
     members: tuple[Member, ...]
     single: bool = False
 
+    def __hash__(self) -> int:
+        """Cheap: members with nested parts are looked up again and again, and these have such parts in turn."""
+        sizes = tuple((len(member.variables), member.atoms) for member in self.members)
+        return hash((self.bindings, self.single, sizes))
+
 
 Template: TypeAlias = LeafItem | ElementItem
 
