@@ -32,6 +32,7 @@ from heptox.grammar.asked import (
     doubtful_names as doubtful_names,
     unknown_steps as unknown_steps,
 )
+from heptox.grammar.computed_terms import unsaid_computed as unsaid_computed
 from heptox.grammar.function_kinds import type_of as type_of
 from heptox.grammar.function_terms import FoundTerm as FoundTerm, FunctionTerms as FunctionTerms
 from heptox.grammar.line_files import SchemaPath as SchemaPath

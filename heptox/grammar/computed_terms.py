@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
+from heptox.errors import GrammarError
 from heptox.grammar import query as syntax
 from heptox.grammar.function_rendering import FunctionRendering, computed_condition, conjuncts
 from heptox.grammar.term_paths import TermPaths, steps_of
 from heptox.pattern import (
+    Absence,
     Atom,
     Comparison,
     Constraints,
@@ -96,6 +99,26 @@ class ComputedTerms:
 
     def _required(self, term: Term) -> bool:
         return self.constraints.required(self.paths.variables[term.variable].node, term.path)
+
+
+def unsaid_computed(path: Path, required: Callable[[Path], bool], *, absent: bool) -> str | None:
+    """Why no query gives back a computed leaf, or, with ``absent``, says that it has no value; ``None`` where one does.
+
+    ``required`` says which leaves of its node are always there.
+    """
+    term = Term(".", path)
+    rendering = FunctionRendering(lambda leaf: syntax.PathExpression(".", tuple(steps_of(leaf))), required)
+    try:
+        computed_condition(Absence(term) if absent else Presence(term), lambda _: rendering, _no_other)
+        if not absent:
+            rendering.slot(term, lambda value: syntax.ElementConstructor("item", (), (value,)))
+    except GrammarError as error:
+        return error.faults[0].message
+    return None
+
+
+def _no_other(_: Term | Text | Number) -> NoReturn:
+    raise AssertionError("what is there or absent is compared with nothing")
 
 
 def _element(path: Path) -> Path:

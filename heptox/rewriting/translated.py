@@ -84,7 +84,7 @@ def untranslated_query(schema: SchemaGraph, expression: Expression, check: Check
     >>> schema = parse_dtd("<!ELEMENT a (b*)> <!ELEMENT b (c?)> <!ELEMENT c (#PCDATA)>", "a")
     >>> untranslated_query(schema, parse_query("for $b in //b where $b/c = 'x' return $b/c")).text
     '/a[b[c[. = "x"]]]'
-    >>> untranslated_query(schema, parse_query("//b")).text
+    >>> untranslated_query(schema, parse_query("data(//b)")).text
     '/a'
     """
     constraints = Constraints(SchemaTree(schema), valid=True)

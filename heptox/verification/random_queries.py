@@ -39,15 +39,15 @@ class Vocabulary:
 def random_query(random: Random, vocabulary: Vocabulary) -> Expression:
     """A query of the fragment; the same state of ``random`` gives the same one.
 
-    It may hold what translation refuses by name: a path that repeats in a constructor, a wildcard over inner elements.
+    It may hold what translation refuses by name: the value of an inner element, a wildcard over several.
 
     >>> from heptox.grammar import print_query
     >>> from heptox.schema import parse_dtd
     >>> tree = SchemaTree(parse_dtd("<!ELEMENT bib (book*)> <!ELEMENT book (#PCDATA)>"))
-    >>> print(print_query(random_query(Random(6), Vocabulary(tree))))
-    for $x in /bib/*
-    where $x = ""
-    return <r><i>{data($x)}</i></r>
+    >>> print(print_query(random_query(Random(29), Vocabulary(tree))))
+    for $x in //book, $y in //book
+    where $x <= $y
+    return <r>{$x}{$y}{$x}</r>
     """
     return _Maker(random, vocabulary).query()
 

@@ -101,7 +101,17 @@ return <there/>
 (: over target: a whole new node would have to be made :)
 //address
 
-refused: HX3044 directory/entries/person/address is an inner element: whole, or as a value, it is not translated yet
+(
+  for $p in //person
+  where exists($p/street)
+  return <address><street>{data($p/street)}</street>{for $t in $p/town return <town>{data($t)}</town>}</address>,
+  for $p in //person
+  where exists($p/town)
+  return <address>{for $s in $p/street return <street>{data($s)}</street>}<town>{data($p/town)}</town></address>
+)
+
+<address><street>Elm Road 1</street><town>Bergen</town></address>
+<address><town>Bergen</town></address>
 
 ====
 
