@@ -109,7 +109,7 @@ class ConstructorLowering:
             case syntax.Conditional(_, syntax.AttributeConstructor(name), None):
                 yield from self._guarded_slot("attribute", name, item, branch)
             case syntax.Conditional(_, syntax.ElementConstructor() | syntax.PathExpression() | syntax.Flwor(), None):
-                yield self._nested(item, branch)
+                yield from self._nested(item, branch)
             case syntax.Data() | syntax.TagValue() | syntax.FunctionCall() | syntax.Switch() | syntax.Conditional():
                 require_atomic(item)
                 term = self.slot_term(item, branch, item.position)
@@ -129,7 +129,7 @@ class ConstructorLowering:
         try:
             term = self._functions.term(guard, branch)
         except GrammarError:  # it is there where something else is
-            yield self._nested(guard, branch)
+            yield from self._nested(guard, branch)
             return
         if isinstance(term, Term):
             yield LeafItem(shape, name, term)
@@ -160,7 +160,7 @@ class ConstructorLowering:
             slot = isinstance(bare, ElementItem) and not has_text(self._tree, location.absolute)
             yield LeafItem("element", bare.name, value_of(self._tree, location)) if slot else bare
         elif found:
-            yield self._nested(path, branch)
+            yield from self._nested(path, branch)
 
     def _is_single(self, path: syntax.PathExpression, found: list[Located], branch: Branch) -> bool:
         """Whether a path leads to one node at most, by one way."""
@@ -178,16 +178,22 @@ class ConstructorLowering:
         has_any_name = self._tree.box(here) is not None and known_tag(self._tree, branch, location) is None
         return has_any_name or holds_elements(self._tree, here) or not is_there
 
-    def _nested(self, expression: syntax.Expression, branch: Branch) -> NestedItem:
-        """The items of an expression for each match of the branch around it."""
+    def _nested(self, expression: syntax.Expression, branch: Branch) -> Iterator[NestedItem]:
+        """The items of an expression for each match of the branch around it; each that is there once by itself."""
         members = few(self._items(expression, branch))
         for member in members:
             if isinstance(member.template, LeafItem) and member.template.shape != "copy":
                 message = "several values in a constructor, without an element around each, are not translated yet"
                 refuse("HX3046", message, expression.position, "put an element around each")
         known = frozenset(atom for atom in branch.atoms if not _is_tag(atom))
-        added = (Member(each.variables, each.atoms - known, each.template) for each in members)
-        return nested_part(branch.variables, dict.fromkeys(added))
+        added = dict.fromkeys(Member(each.variables, each.atoms - known, each.template) for each in members)
+        known_names = {variable.name for variable in branch.variables}
+        parts: dict[Template | None, list[Member]] = {}
+        for each in added:
+            is_single = known_names.issuperset(variable.name for variable in each.variables)
+            parts.setdefault(each.template if is_single else None, []).append(each)
+        for template, several in parts.items():
+            yield nested_part(branch.variables, several, single=template is not None)
 
     def _inside(self, path: syntax.PathExpression, found: list[Located], branch: Branch) -> LeafItem | None:
         """A path that leads into a copied subtree, which is the same on both sides, may repeat there as it likes."""
@@ -220,7 +226,7 @@ class ConstructorLowering:
                 if shown is not None and shown[2] == value_of(self._tree, location):
                     yield LeafItem(*shown)
                     return
-        yield self._nested(flwor, branch)
+        yield from self._nested(flwor, branch)
 
     def _leaf_shape(self, result: syntax.Expression, branch: Branch) -> tuple[Shape, str, Term | Text] | None:
         """What one value is made to: the shape and name of an item, and the value."""

@@ -88,7 +88,9 @@ class _Rendering:
         self._atoms: list[Atom] = []
         for atom in sorted(self.member.atoms, key=_reading_order):
             match atom:
-                case Comparison("=", Term(variable, path), Text(value)) if path == (TAG,):
+                case Comparison("=", Term(variable, path), Text(value)) if (
+                    path == (TAG,) and variable not in self.outer
+                ):
                     self._paths.tags[variable] = value
                 case _:
                     self._atoms.append(atom)

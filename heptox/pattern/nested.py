@@ -24,16 +24,11 @@ from heptox.pattern.model import (
 from heptox.pattern.rewrite import Content, atom_variables, map_nested, nested_items, ordered, rename, template_terms
 
 
-def nested_part(outer: Iterable[Variable], members: Iterable[Member], *, single: bool | None = None) -> NestedItem:
-    """The nested part of members in which the variables of the match around it have the names that they have there.
-
-    It is ``single``, if that is not said, where they have no other variables.
-    """
+def nested_part(outer: Iterable[Variable], members: Iterable[Member], *, single: bool) -> NestedItem:
+    """The nested part of members in which the variables of the match around it have the names that they have there."""
     known = {variable.name for variable in outer}
     spoken = tuple(_without_unused(member, known) for member in members)
     bound = {variable.name: None for member in spoken for variable in member.variables if variable.name in known}
-    if single is None:
-        single = all(variable.name in known for member in spoken for variable in member.variables)
     return NestedItem(tuple((name, Term(name, (NODE,))) for name in bound), spoken, single)
 
 
