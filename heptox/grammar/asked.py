@@ -53,7 +53,7 @@ def doubtful_names(expression: syntax.Expression, *trees: SchemaTree) -> tuple[s
 def _unknown(expression: syntax.Expression, tree: SchemaTree) -> list[Fault]:
     """The faults for one tree, in the order of their places."""
     try:
-        faults = [] if all_steps_stand(expression, tree) else list(lower(expression, tree).unmatched)
+        faults = [] if all_steps_stand(expression, tree) else list(lower(expression, tree, made=()).unmatched)
     except (GrammarError, SchemaError):
         faults = []
     places = {fault.position for fault in faults}

@@ -65,7 +65,7 @@ def lower(
 
     In ``valid`` documents a box has no tags but its members', so a step that names them all asks for none. ``check`` is
     called again and again. Where it is known what the documents hold, elements that are returned whole have only what
-    is ``made``.
+    is ``made``; where that is nothing, no element is spelled out.
 
     Raises :class:`GrammarError` (HX3041 to HX3047) for what the fragment does not hold: negation on a repeating path,
     inner elements returned or compared, repeating slots; HX3004 for variables that are not bound; HX3050 for a query
@@ -84,10 +84,10 @@ def has_nested_parts(expression: syntax.Expression, tree: SchemaTree, check: Che
     refused, it does not.
     """
     try:
-        members = lower(expression, tree, check=check).query.members
+        found = lower(expression, tree, check=check, made=())
     except GrammarError:
         return False
-    return any(True for member in members for _ in nested_items(member.template))
+    return bool(found.unmade) or any(True for each in found.query.members for _ in nested_items(each.template))
 
 
 class _Lowering:

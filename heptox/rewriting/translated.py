@@ -89,7 +89,7 @@ def untranslated_query(schema: SchemaGraph, expression: Expression, check: Check
     """
     constraints = Constraints(SchemaTree(schema), valid=True)
     try:
-        lowered = lower(expression, constraints.tree, valid=True).query
+        lowered = lower(expression, constraints.tree, valid=True, made=()).query
     except GrammarError:
         return TranslatedQuery(
             (TreePattern((PatternNode("/", schema.elements[schema.root].name),)),), False, (), expression

@@ -27,7 +27,7 @@ def query_faults(text: str, schema: SchemaGraph, worded: Iterable[SchemaTree] = 
         expression = parse_query(text, names=NameTable.of(schema))
         if unknown := unknown_steps(expression, SchemaTree(schema), *worded):
             return unknown
-        lower(expression, SchemaTree(schema))
+        lower(expression, SchemaTree(schema), made=())
     except HeptoxError as error:
         return error.faults
     return ()

@@ -131,6 +131,6 @@ class OwnSchema:
 def _has_answers(expression: Expression, tree: SchemaTree) -> bool:
     """Whether some document may have an answer; so it is, as far as is known, outside the fragment."""
     try:
-        return bool(lower(expression, tree).query.members)
+        return bool(lower(expression, tree, made=()).query.members)
     except (GrammarError, SchemaError):  # what cannot be translated is reported for each publisher
         return True
