@@ -37,7 +37,7 @@ from heptox.grammar.function_kinds import type_of as type_of
 from heptox.grammar.function_terms import FoundTerm as FoundTerm, FunctionTerms as FunctionTerms
 from heptox.grammar.line_files import SchemaPath as SchemaPath
 from heptox.grammar.locations import holds_elements as holds_elements
-from heptox.grammar.lower import Lowering as Lowering, has_nested_parts as has_nested_parts, lower as lower
+from heptox.grammar.lower import Lowering as Lowering, lower as lower
 from heptox.grammar.matching import step_matches as step_matches
 from heptox.grammar.name_table import NO_NAMES as NO_NAMES, NameTable as NameTable
 from heptox.grammar.parsing import fault_at as fault_at

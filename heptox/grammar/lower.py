@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from heptox.checks import Check, no_check
-from heptox.errors import Fault, GrammarError, Position
+from heptox.errors import Fault, Position
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import CONTEXT, Branch, few, known_tag, nodes_of
 from heptox.grammar.conditions import ConditionLowering, existing
@@ -52,6 +52,12 @@ class Lowering:
     open: tuple[Fault, ...] = ()
     unmade: tuple[Path, ...] = ()
 
+    @property
+    def gathers(self) -> bool:
+        """Whether items gather what repeats, or may be there or not, below one match of the query."""
+        members = self.query.members
+        return bool(self.unmade) or any(True for each in members for _ in nested_items(each.template))
+
 
 def lower(
     expression: syntax.Expression,
@@ -77,17 +83,6 @@ def lower(
     query = Query(tuple(dict.fromkeys(members)))
     unmatched, opened = tuple(dict.fromkeys(paths.unmatched)), tuple(dict.fromkeys(paths.open))
     return Lowering(query, unmatched, opened, tuple(lowering.constructors.unmade))
-
-
-def has_nested_parts(expression: syntax.Expression, tree: SchemaTree, check: Check = no_check) -> bool:
-    """Whether items of a query gather what repeats, or may be there or not, below one of its matches. Where that is
-    refused, it does not.
-    """
-    try:
-        found = lower(expression, tree, check=check, made=())
-    except GrammarError:
-        return False
-    return bool(found.unmade) or any(True for each in found.query.members for _ in nested_items(each.template))
 
 
 class _Lowering:

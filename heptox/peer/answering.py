@@ -20,7 +20,7 @@ import trio
 
 from heptox.checks import Check
 from heptox.errors import Fault, GrammarError, HeptoxError, PeerError
-from heptox.grammar import has_nested_parts
+from heptox.grammar import Expression, lower, syntax
 from heptox.mapping import Mapping
 from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.acquaintance.register import Known
@@ -198,7 +198,7 @@ class Answering:
             )
         finally:
             stop.set()
-        if touched and has_nested_parts(expression_of(body), SchemaTree(hiding.graph)):
+        if touched and _gathers(expression_of(body), SchemaTree(hiding.graph)):
             message = f"its items gather parts of nodes, and {', '.join(touched)} is hidden"
             raise PeerError(Fault("HX7107", message, hint="ask for the leaves, one by one"))
         return tuple(f"{one}: hidden" for one in touched)
@@ -268,6 +268,15 @@ class _Batches:
                 self._items.close()
             finally:
                 self._busy.release()
+
+
+def _gathers(expression: Expression, tree: SchemaTree) -> bool:
+    """Whether items of a query may gather parts of nodes: by its loops in constructors, where it is no pattern."""
+    try:
+        return lower(expression, tree, made=()).gathers
+    except GrammarError:
+        constructors = (node for node in syntax.nodes(expression) if isinstance(node, syntax.ElementConstructor))
+        return any(isinstance(part, syntax.Flwor) for each in constructors for part in each.content)
 
 
 def _check(stop: threading.Event, meter: Meter) -> Check:

@@ -1,5 +1,6 @@
 """Queries in other words: translation by unfolding over a mapping's rules (``semantics.md`` sections 6 to 9)."""
 
+from heptox.translate.expand import gathers as gathers
 from heptox.translate.explanation import (
     ExplainedLoss as ExplainedLoss,
     ExplainedMember as ExplainedMember,

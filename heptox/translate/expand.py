@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from heptox.checks import Check, no_check
 from heptox.errors import Fault
-from heptox.grammar import lower
+from heptox.grammar import Expression, lower
 from heptox.mapping import Mapping
 from heptox.pattern import Member, normalise
 from heptox.remembering import remembered
 from heptox.schema import ANYWHERE, DrawnPaths, Path, SchemaTree
 from heptox.translate.draft import Draft
-from heptox.translate.knowledge import image_constraints, is_large
-from heptox.translate.model import NO_SLOT, Loss, Origin
+from heptox.translate.knowledge import image_constraints, is_large, with_wholes
+from heptox.translate.model import NO_SLOT, Direction, Loss, Origin
 
 _NAMED: Final = 3
 """Places that a loss names."""
@@ -28,10 +29,8 @@ def expand(draft: Draft) -> Draft:
     Raises :class:`heptox.errors.GrammarError` for queries outside the fragment.
     """
     constraints = image_constraints(draft.mapping)
-    tree = constraints.tree
+    tree = _looked_through(draft.mapping, constraints.tree)
     made = _made(draft.mapping)
-    if is_large(tree):
-        tree = SchemaTree(tree.graph, tree.boxes, tree.whole, tree.entered, made)
     lowering = lower(draft.expression, tree, valid=constraints.valid, check=draft.check, made=made)
 
     def normal() -> Iterator[tuple[Member, tuple[Origin, ...]]]:
@@ -42,6 +41,22 @@ def expand(draft: Draft) -> Draft:
     unmatched = map(_unmatched, (*lowering.unmatched, *lowering.open))
     unmade = (Loss(path, NO_SLOT) for path in lowering.unmade)
     return draft.become(normal(), (*unmatched, *_passed(tree, tree.passed), *unmade))
+
+
+def gathers(mapping: Mapping, expression: Expression, to: Direction, check: Check = no_check) -> bool:
+    """Whether items of a query gather what repeats, or may be there or not, below one of its matches.
+
+    Raises :class:`heptox.errors.GrammarError` as the translation to that side.
+    """
+    read = with_wholes(to.answered_by(mapping))
+    constraints = image_constraints(read)
+    tree = _looked_through(read, constraints.tree)
+    return lower(expression, tree, valid=constraints.valid, check=check, made=()).gathers
+
+
+def _looked_through(mapping: Mapping, tree: SchemaTree) -> SchemaTree:
+    """The tree of the asker's schema; where that is large, ``//name`` looks only where rules make anything."""
+    return SchemaTree(tree.graph, tree.boxes, tree.whole, tree.entered, _made(mapping)) if is_large(tree) else tree
 
 
 @remembered(64)

@@ -24,7 +24,7 @@ from lxml import etree
 
 from heptox.demo import HOSPITAL
 from heptox.errors import Fault, HeptoxError, PeerError, StoreError
-from heptox.grammar import Expression, decode_query, encode_query, has_nested_parts, parse_query
+from heptox.grammar import Expression, decode_query, encode_query, parse_query
 from heptox.mapping import load_mapping
 from heptox.peer import Client, PeerFolder, document_loading, peer_status, propose, translated
 from heptox.peer.acquaintance.acquainting import acquaint as make_acquainted
@@ -55,7 +55,7 @@ from heptox.peer.wire.messages import Body, End, Hop, Query, ReceiptLine, Status
 from heptox.schema import LeafValues, SchemaTree, parse_dtd, random_document, read_dtd
 from heptox.settings import Hide, PeerSettings, peer_settings_text, read_peer_settings
 from heptox.store import Hiding, Store, evaluate, plan_query, query as ask_store
-from heptox.translate import Direction, translate
+from heptox.translate import Direction, gathers, translate
 from heptox.verification.random_queries import Vocabulary as TreeVocabulary, random_query
 from heptox.xml import XmlElement, parse_document, write_document
 from tests.peer.daemons import acquaint, ask, daemons, heptox, hospital_peer
@@ -926,7 +926,8 @@ def seen_in_boston(folder: Path, query: str, arrows: str, *hidden: str) -> set[s
     """What Boston has to say to a query of a neighbour, by its documents without the elements of some names."""
     found: set[str] = set()
     mapping, asked = load_mapping(HOSPITAL / arrows), parse_query(query)
-    translation = translate(mapping, asked, "target", in_parts=not has_nested_parts(asked, mapping.source))
+    in_parts = not gathers(mapping, asked, Direction.TARGET)
+    translation = translate(mapping, asked, "target", in_parts=in_parts)
     for file in (folder / "documents").iterdir():
         root = etree.parse(file).getroot()
         for element in list(root.iter(*hidden)) if hidden else []:

@@ -8,20 +8,12 @@ import cbor2
 
 from heptox.checks import Check, no_check
 from heptox.errors import GrammarError, HeptoxError, PeerError
-from heptox.grammar import (
-    NO_NAMES,
-    Expression,
-    NameTable,
-    decode_query,
-    encode_query,
-    has_nested_parts,
-    parse_query,
-)
+from heptox.grammar import NO_NAMES, Expression, NameTable, decode_query, encode_query, parse_query
 from heptox.mapping import Mapping
 from heptox.peer.query.events import Translated, Untranslated
 from heptox.peer.query.result_cache import KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
 from heptox.peer.wire.messages import Body, Status, size_fault
-from heptox.translate import Direction, translate
+from heptox.translate import Direction, gathers, translate
 
 
 def read_query(text: str, file: str | None = None, check: Check = no_check, names: NameTable = NO_NAMES) -> Expression:
@@ -71,8 +63,8 @@ def translated(
     expression = expression_of(body, check)
     try:
         # The neighbour may hide something. It answers what gathers parts of nodes only where that hides none of it.
-        nested = has_nested_parts(expression, direction.answered_by(mapping).target, check)
-        translation = translate(mapping, expression, direction, check, in_parts=not nested)
+        in_parts = not gathers(mapping, expression, direction, check)
+        translation = translate(mapping, expression, direction, check, in_parts=in_parts)
     except PeerError:  # nobody waits, or may wait, for it: it says nothing of the query
         raise
     except HeptoxError as error:
