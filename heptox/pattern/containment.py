@@ -325,7 +325,7 @@ def same_template(general: Content, specific: Content, image: dict[str, str], cl
             pairs = zip(content, specific.content, strict=True)
             return all(same_template(low, high, image, closure) for low, high in pairs)
         case NestedItem(), NestedItem():
-            alike = general.single == specific.single
+            alike = general.single == specific.single and _nodes(general) == _nodes(specific)
             return alike and _with_plain_names(general, image) == _with_plain_names(specific, {})
         case LeafItem(shape="value", term=term), str():
             return same_value(term, specific)
@@ -338,6 +338,11 @@ def same_template(general: Content, specific: Content, image: dict[str, str], cl
             )
         case _:
             return general == specific
+
+
+def _nodes(item: NestedItem) -> list[tuple[int, list[Path]]]:
+    """What the members of a nested part have of everything: those of equal parts have the same."""
+    return sorted((len(each.atoms), [variable.node for variable in each.variables]) for each in item.members)
 
 
 def _with_plain_names(item: NestedItem, image: dict[str, str]) -> frozenset[Member]:

@@ -273,8 +273,9 @@ def same_node(first: Copy, second: Copy, node: Path, tree: SchemaTree, sources: 
     atoms: list[Atom] = []
     for copy, head in ((first, one), (second, other)):
         _check_surrogates(tree, copy, head, sources)
-    arguments = (leaf for leaf, _ in (*one.leaves, *other.leaves) if is_argument(leaf))
-    for leaf in ((TAG,), *tree.own_leaves(node), *dict.fromkeys(arguments)):
+    filled = dict.fromkeys(leaf for leaf, _ in (*one.leaves, *other.leaves))
+    own = (leaf for leaf in tree.own_leaves(node) if leaf in filled)
+    for leaf in ((TAG,), *own, *filter(is_argument, filled)):
         left, right = one.term(leaf), other.term(leaf)
         if left is None and right is None:
             continue

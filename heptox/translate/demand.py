@@ -95,8 +95,8 @@ class Demand:
         return self.chains[name]
 
     def part(self, names: set[str]) -> Member:
-        """What is asked of some variables of one document as an item, with what has to be there; their names are their
-        places.
+        """What is asked of some variables of one document as an item, with what has to be there, and the nodes that are
+        those of other members; the names of the variables are their places.
         """
         roots = dict.fromkeys(self.member.roots.values(), "root")
         variables = [variable for variable in self.member.variables if variable.name in names]
@@ -115,6 +115,7 @@ class Demand:
             )
             for term in sorted(terms)
         )
+        slots += tuple(LeafItem("value", "", Term(number[name], (NODE,))) for name in sorted(self.shared & names))
         return Member(
             (Variable("root", ()), *(Variable(number[v.name], v.node, number[str(v.parent)]) for v in variables)),
             frozenset(Presence(term) for term, present in terms.items() if present),

@@ -25,7 +25,7 @@ from heptox.pattern import (
 from heptox.schema import Path, plain
 from heptox.translate.demand import computed_of, spoken_variables
 from heptox.translate.image import Losses, is_inside
-from heptox.translate.knowledge import is_always_made, is_filled, makers, shows_itself
+from heptox.translate.knowledge import is_always_made, is_filled, made_paths, makers, shows_itself
 from heptox.translate.model import Loss
 from heptox.translate.surrogates import Identifiers, is_argument, is_own_argument
 from heptox.translate.texts import asked_texts
@@ -47,6 +47,7 @@ class Existence:
     def __init__(self, given: UnfoldingInput) -> None:
         self.input = given
         self._bare: dict[Path, bool] = {}
+        self._made: dict[tuple[Path, Path], bool] = {}
 
     def members(self, member: Member, shown: frozenset[Term] = frozenset()) -> Iterator[Member]:
         """Members in which every node is there because of a leaf: a head node exists when some leaf below has a value.
@@ -72,14 +73,17 @@ class Existence:
                 return
         yield member
 
-    def shown(self, member: Member, rules: Table[str, Rule]) -> Iterator[Member]:
-        """For every lowest node that nothing speaks of, one of its leaves that has a value."""
+    def shown(self, member: Member, rules: Table[str, Rule], there: frozenset[str] = frozenset()) -> Iterator[Member]:
+        """For every lowest node that nothing speaks of, one of its leaves that has a value; not for those that are
+        ``there`` already.
+        """
         choices: list[list[Presence]] = []
         spoken = spoken_variables(member, self.input.mapping)
         for name, rule in rules.items():
             node = member.node(name)
             if (
                 name in spoken
+                or name in there
                 or self.input.mapping.target.box(node) is not None
                 or shows_itself(rule, node, self.input.sources)
             ):
@@ -142,8 +146,10 @@ class Existence:
 
     def _may_be_made(self, node: Path, path: Path = ()) -> bool:
         """Whether some rule makes the nodes at ``node``, or what is at ``path`` there, or anything below."""
-        inside = is_inside(self.input.mapping.target, node)
-        return inside or is_filled(self.input.mapping, node, path, or_below=True)
+        if (node, path) not in self._made:
+            inside = is_inside(self.input.mapping.target, node)
+            self._made[node, path] = inside or is_filled(self.input.mapping, node, path, or_below=True)
+        return self._made[node, path]
 
     def _is_inner(self, member: Member, term: Term) -> bool:
         path = member.path(term)
@@ -152,15 +158,20 @@ class Existence:
         return not self.input.mapping.target.is_leaf(path) and self.input.mapping.target.whole_at(path) is None
 
     def _some_leaf(self, member: Member, name: str, path: Path) -> Iterator[tuple[Member, frozenset[Term]]]:
-        """The ways in which the inner node at ``path`` below a variable can exist, each with what it decides."""
-        node = member.node(name)
-        for leaf in self.input.mapping.target.own_leaves(node):
-            if leaf[: len(path)] == path:
-                there = Term(name, leaf)
-                yield Member(member.variables, member.atoms | {Presence(there)}, member.template), frozenset((there,))
-        for child in self.input.mapping.target.child_stops(node):
-            if child[len(node) :][: len(path)] == path:
-                yield _with_child(member, name, child), frozenset()
+        """The ways in which the inner node at ``path`` below a variable can exist, each with what it decides: by what
+        rules make, if they make any of it, else by all that is lost.
+        """
+        node, tree = member.node(name), self.input.mapping.target
+        leaves = [leaf for leaf in tree.own_leaves(node) if leaf[: len(path)] == path]
+        children = [child for child in tree.child_stops(node) if child[len(node) :][: len(path)] == path]
+        anywhere = made_paths(self.input.mapping)
+        made = [leaf for leaf in leaves if (*node, *leaf) in anywhere and self._may_be_made(node, leaf)]
+        stops = [child for child in children if child in anywhere and self._may_be_made(child)]
+        for leaf in made if made or stops else leaves:
+            there = Term(name, leaf)
+            yield Member(member.variables, member.atoms | {Presence(there)}, member.template), frozenset((there,))
+        for child in stops if made or stops else children:
+            yield _with_child(member, name, child), frozenset()
 
     def _may_be_bare(self, node: Path) -> bool:
         """Whether a node, where nothing says that a leaf is there, may exist only because of what hangs below it."""

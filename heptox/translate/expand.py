@@ -10,10 +10,9 @@ from heptox.errors import Fault
 from heptox.grammar import Expression, lower
 from heptox.mapping import Mapping
 from heptox.pattern import Member, normalise
-from heptox.remembering import remembered
-from heptox.schema import ANYWHERE, DrawnPaths, Path, SchemaTree
+from heptox.schema import ANYWHERE, Path, SchemaTree
 from heptox.translate.draft import Draft
-from heptox.translate.knowledge import image_constraints, is_large, with_wholes
+from heptox.translate.knowledge import image_constraints, is_large, made_paths, with_wholes
 from heptox.translate.model import NO_SLOT, Direction, Loss, Origin
 
 _NAMED: Final = 3
@@ -30,7 +29,7 @@ def expand(draft: Draft) -> Draft:
     """
     constraints = image_constraints(draft.mapping)
     tree = _looked_through(draft.mapping, constraints.tree)
-    made = _made(draft.mapping)
+    made = made_paths(draft.mapping)
     lowering = lower(draft.expression, tree, valid=constraints.valid, check=draft.check, made=made)
 
     def normal() -> Iterator[tuple[Member, tuple[Origin, ...]]]:
@@ -56,15 +55,7 @@ def gathers(mapping: Mapping, expression: Expression, to: Direction, check: Chec
 
 def _looked_through(mapping: Mapping, tree: SchemaTree) -> SchemaTree:
     """The tree of the asker's schema; where that is large, ``//name`` looks only where rules make anything."""
-    return SchemaTree(tree.graph, tree.boxes, tree.whole, tree.entered, _made(mapping)) if is_large(tree) else tree
-
-
-@remembered(64)
-def _made(mapping: Mapping) -> DrawnPaths:
-    """Where documents that the rules make can have anything."""
-    heads = (head for rule in mapping.rules for head in rule.head)
-    ends = ((*head.node, *leaf) for head in heads for leaf in ((), *head.paths))
-    return DrawnPaths.of(ends, (target for _, target in mapping.copies()))
+    return SchemaTree(tree.graph, tree.boxes, tree.whole, tree.entered, made_paths(mapping)) if is_large(tree) else tree
 
 
 def _passed(tree: SchemaTree, places: Iterable[Path]) -> Iterator[Loss]:

@@ -26,7 +26,7 @@ from heptox.pattern import (
     is_constant,
 )
 from heptox.remembering import remembered
-from heptox.schema import Path, SchemaTree, of_parts
+from heptox.schema import DrawnPaths, Path, SchemaTree, of_parts
 from heptox.translate.copies import ROOT, Needs, all_modes, copy_rule
 from heptox.translate.surrogates import is_argument, is_own_argument, with_argument_leaves
 
@@ -65,6 +65,14 @@ def with_wholes(mapping: Mapping) -> Mapping:
         source=_taking_whole(mapping.source, sources, used, bound),
         target=_taking_whole(mapping.target, {target for _, target in copied}, filled, made),
     )
+
+
+@_remembered
+def made_paths(mapping: Mapping) -> DrawnPaths:
+    """Where documents that the rules make can have anything."""
+    heads = (head for rule in mapping.rules for head in rule.head)
+    ends = ((*head.node, *leaf) for head in heads for leaf in ((), *head.paths))
+    return DrawnPaths.of(ends, (target for _, target in mapping.copies()))
 
 
 @_remembered

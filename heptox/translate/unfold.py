@@ -118,7 +118,8 @@ class Unfolding:
         for certain in with_texts(self._existence.without_unmade(member), self.input.mapping):
             for said in identifiers(self.input.mapping, losses).members(self._existence.without_inner(certain)):
                 plain, negated = self._split(said)
-                for explicit in self._existence.members(plain):
+                # What a nested part is bound to is there already.
+                for explicit in self._existence.members(plain, frozenset(map(Term, bound))):
                     yield from self._explicit(explicit, negated, losses, bound)
 
     def _split(self, member: Member) -> tuple[Member, tuple[NoNode, ...]]:
@@ -134,9 +135,7 @@ class Unfolding:
         for variable, several in zip(lowest, rules, strict=True):
             if not several:
                 losses.fatal.add(Loss(variable.node, "no arrow reaches it or anything below it"))
-        # Choices by which a node is another one are not compared by its leaves alone.
-        is_whole = bool(negated or bound or any(nested_items(member.template)))
-        for chosen in product(*rules) if is_whole else self._choices(member, lowest, rules):
+        for chosen in product(*rules) if negated else self._choices(member, lowest, rules, bound):
             self.input.check()
             named = dict(zip((variable.name for variable in lowest), chosen, strict=True))
             origin = Origin(member, tuple(named.items()))
@@ -152,14 +151,18 @@ class Unfolding:
         bound: frozenset[str] = _NOTHING,
     ) -> Iterator[Assembly]:
         """What a member whose nodes are explicit becomes by a choice of rules."""
-        for shown in self._existence.shown(member, rules):
+        for shown in self._existence.shown(member, rules, bound):
             for decided, missing in self.rules.decided(shown, rules):
                 demand = Demand.of(decided, self.input.mapping, negated, missing, bound)
                 for copies, providers in self.rules.copies(demand, rules):
                     yield from self._combined(demand, copies, providers, losses)
 
     def _choices(
-        self, member: Member, lowest: Sequence[Variable], rules: Sequence[tuple[Rule, ...]]
+        self,
+        member: Member,
+        lowest: Sequence[Variable],
+        rules: Sequence[tuple[Rule, ...]],
+        bound: frozenset[str],
     ) -> Iterator[tuple[Rule, ...]]:
         """The choices of a rule for each of the lowest variables, without those whose members others contain.
 
@@ -168,7 +171,7 @@ class Unfolding:
         if all(len(several) < 2 for several in rules):
             yield from product(*rules)
             return
-        demand = Demand.of(member, self.input.mapping)
+        demand = Demand.of(member, self.input.mapping, bound=bound)
         together: dict[str, list[int]] = {}
         for index, variable in enumerate(lowest):
             together.setdefault(demand.chain(variable.name)[-1], []).append(index)
@@ -227,7 +230,10 @@ def _informative(mapping: Mapping, member: Member) -> tuple[tuple[Rule, ...], ..
         if not unfolding.rules.decides(rules, member):
             return choices
         try:
-            said = forms.of_all(assembly.merged for assembly in unfolding.by(rules, member, Losses()))
+            asked = [assembly.identified for assembly in unfolding.by(rules, member, Losses())]
+            if None in asked:
+                return choices
+            said = forms.of_all(each for each in asked if each is not None)
         except TranslationError:
             return choices
         if said and not any(contains_all(other, said) for other in kept.values()):
