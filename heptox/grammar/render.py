@@ -44,6 +44,7 @@ from heptox.pattern import (
     atom_terms,
     atom_variables,
     flipped,
+    nested_items,
     template_terms,
     value_expression,
 )
@@ -75,6 +76,8 @@ class _Rendering:
     """The names of the variables that the expression around this one has a clause for."""
     names: Counter[str] = field(default_factory=Counter)
     is_nested: bool = False
+    together: bool = False
+    """Whether documents are asked together, by the expression around this one or by one in it."""
     is_condition: bool = False
     """Whether there are to be no clauses: :meth:`existence` and :meth:`item` are asked."""
 
@@ -82,7 +85,8 @@ class _Rendering:
         self._tree = self.constraints.tree
         self._variables = {variable.name: variable for variable in self.member.variables}
         self._roots = set(self.member.roots.values())
-        start = syntax.COLLECTION if len(self._roots) > 1 else "/"
+        self.together |= _asks_together(self.member)
+        start = syntax.COLLECTION if self.together else "/"
         self._paths = TermPaths(self.constraints, self._variables, start)
         self._computed = ComputedTerms(self.member, self.constraints, self._paths)
         self._atoms: list[Atom] = []
@@ -113,7 +117,7 @@ class _Rendering:
             sites[leaf.variable].append(None)
         chosen: list[Variable] = []
         for variable in reversed(self.member.variables):
-            if variable.name in self.outer or (variable.parent is None and len(self._roots) == 1):
+            if variable.name in self.outer or (variable.parent is None and not self.together):
                 continue  # of the one document, each path says by itself that it begins there
             below = sites[variable.name]
             if variable.name in in_template or not self._folds(below):
@@ -192,7 +196,7 @@ class _Rendering:
         """The conditions that there is a match; ``None`` where that is more than what single paths lead to, or the item
         is of more than the match around it.
         """
-        known = {*self.outer, *(self._roots if len(self._roots) == 1 else ())}
+        known = {*self.outer, *(() if self.together else self._roots)}
         if any(term.variable not in known for term in template_terms(self.member.template)):
             return None
         waiting = list(self._atoms)
@@ -411,7 +415,9 @@ class _Rendering:
         outer = {name: known for name, known in bound.items() if known is not None}
         before: list[syntax.Condition] = []
         for member in item.members:
-            inner = partial(_Rendering, member, self.constraints, None, outer, self.names, is_nested=True)
+            inner = partial(
+                _Rendering, member, self.constraints, None, outer, self.names, is_nested=True, together=self.together
+            )
             conditions = inner(is_condition=True).existence() if item.single else None
             if conditions is None:
                 yield inner().expression()
@@ -434,6 +440,12 @@ class _Rendering:
         return syntax.Flwor(
             (syntax.For(variable, self._paths.path(term.variable, term.path)),), None, _made(item, value)
         )
+
+
+def _asks_together(member: Member) -> bool:
+    """Whether a member, or one of a part in it, is of several documents."""
+    inner = (each for part in nested_items(member.template) for each in part.members)
+    return len(set(member.roots.values())) > 1 or any(map(_asks_together, inner))
 
 
 def _all(conditions: Sequence[syntax.Condition]) -> syntax.Condition | None:
