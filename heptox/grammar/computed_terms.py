@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NoReturn
 
 from heptox.errors import GrammarError
@@ -59,8 +59,8 @@ class ComputedTerms:
             lambda leaf: syntax.PathExpression(".", tuple(steps_of(leaf))),
             lambda leaf: self._required(Term(term.variable, leaf)),
         )
-        last = replace(path.steps[-1], predicates=conjuncts(computed_condition(atom, lambda _: below, plain)))
-        return syntax.Exists(replace(path, steps=(*path.steps[:-1], last)), spelled_out=False)
+        tested = syntax.with_predicates(path, conjuncts(computed_condition(atom, lambda _: below, plain)))
+        return syntax.Exists(tested, spelled_out=False)
 
     def test(
         self, path: Path, wanted: Term | Text | None, plain: Callable[[Term | Text | Number], syntax.Operand]

@@ -5,8 +5,8 @@ A position is where a node was written; they take no part in comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Final, Literal, TypeAlias
 
@@ -360,3 +360,15 @@ def has_context(expression: Expression) -> bool:
     """Whether an expression is asked of each document by itself: it has an absolute path, or none from documents."""
     starts = {node.start for node in nodes(expression) if isinstance(node, PathExpression)}
     return "/" in starts or COLLECTION not in starts
+
+
+def with_predicates(path: PathExpression, predicates: Iterable[Condition]) -> PathExpression:
+    """The path whose last step has more predicates."""
+    last = path.steps[-1]
+    return replace(path, steps=(*path.steps[:-1], replace(last, predicates=(*last.predicates, *predicates))))
+
+
+def conjunction(conditions: Iterable[Condition]) -> Condition | None:
+    """That all of some conditions hold; ``None`` where there are none."""
+    several = tuple(conditions)
+    return And(several) if len(several) > 1 else next(iter(several), None)

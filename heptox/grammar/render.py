@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
@@ -186,7 +186,11 @@ class _Rendering:
             clauses.append(syntax.For(leaf_name, self._paths.path(term.variable, term.path)))
         conditions = [part for atom in waiting for part in conjuncts(self._condition(atom))] + self._existences()
         result = self._item(self.member.template)
-        return syntax.Flwor(tuple(clauses), _all(conditions), result) if clauses else _where(conditions, result)
+        return (
+            syntax.Flwor(tuple(clauses), syntax.conjunction(conditions), result)
+            if clauses
+            else _where(conditions, result)
+        )
 
     def item(self) -> syntax.Expression:
         """The item of a match."""
@@ -220,8 +224,7 @@ class _Rendering:
         predicates = [part for atom in said for part in conjuncts(self._condition(atom, context=variable.name))]
         predicates += [syntax.Exists(self._leading(each, waiting, variable.name), spelled_out=False) for each in below]
         self._paths.bound = bound
-        last = replace(path.steps[-1], predicates=(*path.steps[-1].predicates, *predicates))
-        return replace(path, steps=(*path.steps[:-1], last))
+        return syntax.with_predicates(path, predicates)
 
     def _clause(self, name: str, waiting: list[Atom], seen: set[str]) -> syntax.For:
         """The ``for`` of a variable, with the joins to what is bound before it as predicates of its last step."""
@@ -233,9 +236,8 @@ class _Rendering:
             joins = [atom for atom in waiting if self._joins(atom, name, seen)]
             for atom in joins:
                 waiting.remove(atom)
-            predicates = tuple(part for atom in joins for part in conjuncts(self._condition(atom, context=name)))
-            last = replace(source.steps[-1], predicates=predicates)
-            source = replace(source, steps=(*source.steps[:-1], last))
+            predicates = (part for atom in joins for part in conjuncts(self._condition(atom, context=name)))
+            source = syntax.with_predicates(source, predicates)
         return syntax.For(own, source)
 
     def _joins(self, atom: Atom, name: str, seen: set[str]) -> bool:
@@ -299,9 +301,7 @@ class _Rendering:
         steps = self._paths.steps_below(self._variables[atom.variable].node, atom.node, tag, negated=True)
         path = self._paths.path_by(atom.variable, steps, 0, context)
         tests = (self._test(*test) for test in atom.tests if test != ((TAG,), value))
-        predicates = tuple(test for test in tests if test is not None)
-        last = path.steps[-1]
-        return replace(path, steps=(*path.steps[:-1], replace(last, predicates=(*last.predicates, *predicates))))
+        return syntax.with_predicates(path, (test for test in tests if test is not None))
 
     def _test(self, path: Path, wanted: Term | Text | None) -> syntax.Condition | None:
         """What a test says of the context node, ``None`` where every node meets it."""
@@ -324,8 +324,8 @@ class _Rendering:
         if term.variable in self._paths.bound:
             return condition(self._value_of(term))
         path = self._paths.path(term.variable, term.path)
-        last = replace(path.steps[-1], predicates=(condition(syntax.PathExpression(".")),))
-        return syntax.Exists(replace(path, steps=(*path.steps[:-1], last)), spelled_out=False)
+        tested = syntax.with_predicates(path, (condition(syntax.PathExpression(".")),))
+        return syntax.Exists(tested, spelled_out=False)
 
     def _value_of(self, term: Term, context: str | None = None) -> _Value:
         if term.path == (TAG,):
@@ -448,10 +448,6 @@ def _asks_together(member: Member) -> bool:
     return len(set(member.roots.values())) > 1 or any(map(_asks_together, inner))
 
 
-def _all(conditions: Sequence[syntax.Condition]) -> syntax.Condition | None:
-    return conditions[0] if len(conditions) == 1 else syntax.And(tuple(conditions)) if conditions else None
-
-
 def _none(paths: Sequence[syntax.PathExpression]) -> list[syntax.Condition]:
     """That not all of some paths lead somewhere."""
     nowhere = tuple(map(syntax.Empty, paths))
@@ -460,7 +456,7 @@ def _none(paths: Sequence[syntax.PathExpression]) -> list[syntax.Condition]:
 
 def _where(conditions: Sequence[syntax.Condition], item: syntax.Expression) -> syntax.Expression:
     """An item that is there where conditions hold."""
-    condition = _all(conditions)
+    condition = syntax.conjunction(conditions)
     return item if condition is None else syntax.Conditional(condition, item)
 
 

@@ -38,10 +38,15 @@ def in_context(outer: Member, item: NestedItem, member: Member) -> Member:
     Its item holds all of these beside its own, so that what is equivalent to it is so for each match.
     """
     bound = {name: node.variable for name, node in item.bindings}
-    taken = {variable.name for variable in outer.variables}
-    fresh = {variable.name: _fresh(variable.name, taken) for variable in member.variables if variable.name not in bound}
-    renamed = rename(member, bound | fresh)
-    added = [variable for variable in renamed.variables if variable.name not in taken]
+    known = {variable.name for variable in outer.variables}
+    taken = known | {variable.name for variable in member.variables if variable.name not in known}
+    fresh = {
+        variable.name: _fresh(variable.name, taken)
+        for variable in member.variables
+        if variable.name in known and variable.name not in bound
+    }
+    renamed = rename(member, fresh | bound)
+    added = [variable for variable in renamed.variables if variable.name not in known]
     variables = ordered((*outer.variables, *added))
     return Member(variables, outer.atoms | renamed.atoms, _beside_nodes(renamed.template, outer))
 
@@ -55,8 +60,8 @@ def with_contracted_parts(member: Member, forms: NormalForms, check: Check = no_
 
     def image(item: NestedItem) -> NestedItem | None:
         check()
-        whole = Query(tuple(in_context(member, item, each) for each in item.members))
-        least = (minimise_member(each, forms, check) for each in whole.members if forms.of(each) is not None)
+        whole = (in_context(member, item, each) for each in item.members)
+        least = (minimise_member(each, forms, check) for each in whole if forms.of(each) is not None)
         apart = without_contained(Query(tuple(dict.fromkeys(least))), forms, check)
         inner = [with_contracted_parts(_own(each), forms, check) for each in apart.members]
         said = [Member(each.variables, each.atoms - member.atoms, each.template) for each in inner]
@@ -109,6 +114,8 @@ def _without_unused(member: Member, outer: set[str]) -> Member:
 
 
 def _fresh(name: str, taken: set[str]) -> str:
+    """A name that is not ``taken``, and is from now on."""
     while name in taken:
         name = f"{name}'"
+    taken.add(name)
     return name

@@ -141,7 +141,6 @@ def _pattern_faults(call: Call) -> Iterator[Fault]:
         )
 
 
-_ALIKE: Final = "all read characters, ., [a-z], \\d, \\s, (?:...), |, ^, $, ?, *, +, {1,9}"
 _HINTS: Final = {
     Type.INTEGER: "xs:integer(...) leaves out what stands after the point",
     Type.BOOLEAN: "a condition compares or tests values",

@@ -58,7 +58,7 @@ class _Writing:
         first, *others = in_order(pattern.children)
         conditions = tuple(map(self._below_document, others))
         clause = syntax.For("$m", self._path("/", first))
-        return syntax.Flwor((clause,), _all(conditions), syntax.ElementConstructor(MATCH))
+        return syntax.Flwor((clause,), syntax.conjunction(conditions), syntax.ElementConstructor(MATCH))
 
     def _below_document(self, node: PatternNode) -> syntax.Condition:
         return syntax.Exists(self._path("/", node), spelled_out=False)
@@ -66,7 +66,7 @@ class _Writing:
     def _path(self, start: str, node: PatternNode) -> syntax.PathExpression:
         position = self._positions.get(node.test)
         tests = (_comparison(value, position) for value in node.values)
-        condition = _all((*map(self._below, in_order(node.children)), *tests))
+        condition = syntax.conjunction((*map(self._below, in_order(node.children)), *tests))
         step = plain_step(node.axis, node.test, position, () if condition is None else (condition,))
         return syntax.PathExpression(start, (step,), position=position)
 
@@ -99,12 +99,6 @@ def _comparison(value: ValueTest, position: Position | None) -> syntax.Compariso
         syntax.StringLiteral(constant.value) if isinstance(constant, Text) else syntax.NumberLiteral(constant.lexical)
     )
     return syntax.Comparison(value.operator, syntax.PathExpression(".", position=position), literal, position=position)
-
-
-def _all(conditions: tuple[syntax.Condition, ...]) -> syntax.Condition | None:
-    if len(conditions) < 2:
-        return conditions[0] if conditions else None
-    return syntax.And(conditions)
 
 
 # -- values --------------------------------------------------------------------------------------------------------

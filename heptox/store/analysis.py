@@ -188,13 +188,11 @@ class Analysis:
         )
 
     def _pushed(self, clause: syntax.For | syntax.Let, conditions: list[syntax.Condition]) -> PlannedClause:
-        steps = clause.source.steps
-        if isinstance(clause, syntax.Let) or not steps:
+        if isinstance(clause, syntax.Let) or not clause.source.steps:
             return PlannedClause(clause, tuple(conditions))
         inside = {id(condition): self._as_predicate(condition, clause.variable) for condition in conditions}
-        predicates = tuple(predicate for predicate in inside.values() if predicate is not None)
-        last = replace(steps[-1], predicates=(*steps[-1].predicates, *predicates))
-        moved = replace(clause, source=replace(clause.source, steps=(*steps[:-1], last)))
+        predicates = (predicate for predicate in inside.values() if predicate is not None)
+        moved = replace(clause, source=syntax.with_predicates(clause.source, predicates))
         return PlannedClause(moved, tuple(condition for condition in conditions if inside[id(condition)] is None))
 
     def _as_predicate(self, condition: syntax.Condition, variable: str) -> syntax.Condition | None:

@@ -167,7 +167,7 @@ class _Maker:
             clauses.append(syntax.For(bound[-1].name, source))
         conditions = [self.condition(bound) for _ in range(self.pick((0, 0, 0, 1, 1, 2)))]
         conditions += self.joins(bound)
-        return syntax.Flwor(tuple(clauses), _all(conditions), self.item(bound))
+        return syntax.Flwor(tuple(clauses), syntax.conjunction(conditions), self.item(bound))
 
     def twins(self) -> Expression:
         """Two nodes of one kind that agree on a key, and something of each: one node where the key is one."""
@@ -180,7 +180,7 @@ class _Maker:
         conditions += [self.condition([one, other])] if self.chance(0.3) else []
         leaves = [leaf for leaf in self.single(one) if leaf != key] or [key]
         slots = tuple(self.slot(twin, self.weighted(leaves)) for twin in (one, other))
-        return syntax.Flwor(clauses, _all(conditions), syntax.ElementConstructor("r", (), slots))
+        return syntax.Flwor(clauses, syntax.conjunction(conditions), syntax.ElementConstructor("r", (), slots))
 
     def clause(self, bound: Sequence[_Bound]) -> tuple[syntax.PathExpression, Path]:
         nodes = self.nodes()
@@ -361,7 +361,9 @@ class _Maker:
         if depth == 0 and self.chance(0.3):
             content.append(self.nested(both, 1))
         return syntax.Flwor(
-            (syntax.For(name, source),), _all(conditions), syntax.ElementConstructor("n", (), tuple(content))
+            (syntax.For(name, source),),
+            syntax.conjunction(conditions),
+            syntax.ElementConstructor("n", (), tuple(content)),
         )
 
     def slot(self, bound: _Bound, leaf: Path) -> Expression:
@@ -384,9 +386,3 @@ def _stops(tree: SchemaTree) -> list[Path]:
 
 def _anywhere(step: syntax.Step) -> syntax.Step:
     return syntax.Step("descendant-attribute" if step.axis == "attribute" else "descendant", step.names)
-
-
-def _all(conditions: Sequence[syntax.Condition]) -> syntax.Condition | None:
-    if len(conditions) > 1:
-        return syntax.And(tuple(conditions))
-    return conditions[0] if conditions else None
