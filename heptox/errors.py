@@ -209,6 +209,8 @@ CODES: Final[dict[str, str]] = {
     "HX3066": "prefix that is not bound",
     "HX3067": "step into open content",
     "HX3068": "computed value that no query says",
+    "HX3070": "what no peer can be asked, in a query that is split",
+    "HX3071": "too many cores of a query",
     # 4: mappings
     "HX4001": "path unknown in its schema",
     "HX4002": "schema of a mapping is missing or cannot be used",
@@ -273,6 +275,7 @@ CODES: Final[dict[str, str]] = {
     "HX5018": "selection by one of several values where a part need not be there",
     "HX5019": "declared inverse that does not give the leaf back",
     "HX5020": "nested part that joins nodes of the match around it",
+    "HX5021": "nodes in copies of what values tell apart are counted",
     # 6: store
     "HX6003": "values of a comparison or an order have no common type",
     "HX6004": "several values where one is needed",

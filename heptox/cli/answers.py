@@ -60,6 +60,9 @@ def print_receipt(receipt: ReceiptModel, to: Console) -> None:
     say(to, Text(summary(receipt), "green" if receipt.complete else "bold red"))
     rows = ((_way(line), line.status, str(line.items), remark(line)) for line in receipt.lines)
     print_table(to, ("peer", "status", "items", "remark"), rows)
+    if receipt.shell is not None and receipt.shell.overlapping:
+        several = ", ".join(receipt.shell.overlapping)
+        say(to, f"added up over {several}: no key tells whether two of them speak of one thing")
 
 
 def summary(receipt: ReceiptModel) -> str:
@@ -70,7 +73,9 @@ def summary(receipt: ReceiptModel) -> str:
     'the answer is complete: 1 item'
     """
     items = f"{receipt.items} item{'' if receipt.items == 1 else 's'}"
-    return f"the answer is {'complete' if receipt.complete else 'INCOMPLETE'}: {items}"
+    if receipt.complete:
+        return f"the answer is complete: {items}"
+    return f"the answer is INCOMPLETE: {items}{', computed from an incomplete answer' if receipt.shell else ''}"
 
 
 def remark(line: ReceiptLineModel) -> str:
@@ -82,12 +87,25 @@ def remark(line: ReceiptLineModel) -> str:
 
 
 def print_explanation(receipt: ReceiptModel, to: Console) -> None:
-    """Print the tree of hops with the query as each peer got it, what each translation lost, and how long each took."""
+    """Print the tree of hops with the query as each peer got it, what each translation lost, and how long each took; of
+    a query that was split before that what peers were asked, and what is computed of their answers.
+    """
+    if receipt.shell is not None:
+        for number, core in enumerate(receipt.shell.cores, 1):
+            say(to, f"$heptox-core{number} is asked of peers:", "bold")
+            _say_all(to, core)
+        say(to, "computed here:", "bold")
+        _say_all(to, receipt.shell.text)
     for line in receipt.lines:
         indent = "  " * (len(line.path) - 1)
         say(to, f"{indent}{line.name}: {line.status}, {line.milliseconds} ms", "bold")
         for text in _explained(line):
             say(to, f"{indent}    {text}")
+
+
+def _say_all(to: Console, text: str) -> None:
+    for line in text.splitlines():
+        say(to, f"    {line}")
 
 
 def _explained(line: ReceiptLineModel) -> Iterator[str]:

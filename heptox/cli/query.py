@@ -70,8 +70,9 @@ def query(
     stderr. With --json everything comes on stdout, one object a line: items with their origin (an item that comes
     again, from elsewhere, is repeated), then the receipt.
 
-    The query is in heptox's fragment of XQuery. With --hops 0, one's own peer answers any other XQuery 3.1, too, by
-    Saxon on its own documents, with values for its external variables by --bind.
+    Any XQuery 3.1 can be asked. What of it is in heptox's fragment travels; what is around that (counts, sums, order,
+    groups, ...) is computed here, by Saxon, of what the peers have answered: --explain shows both. With --hops 0 one's
+    own peer answers alone, all by Saxon where the query leaves the fragment. --bind gives external variables values.
 
     With --follow the query is a durable subscription besides: after the answer come the answers on each document that
     is published at this peer or elsewhere, with --json with the name and id of the document and its publisher. What
@@ -79,8 +80,8 @@ def query(
     """
     text, source = read_query_text(query, file)
     values = dict(bound_values(bind))
-    if values and (hops != 0 or follow):
-        raise typer.BadParameter("--bind goes with --hops 0, and without --follow: it is Saxon that takes values")
+    if values and follow:
+        raise typer.BadParameter("--bind does not go with --follow: it is Saxon that takes values")
     request = QuestionRequest(query=text, file=source, timeout=timeout, hops=hops, explain=explain)
     if values:  # daemons of earlier versions refuse what they do not know
         request = request.model_copy(update={"bind": values})

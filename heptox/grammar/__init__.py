@@ -33,6 +33,12 @@ from heptox.grammar.asked import (
     unknown_steps as unknown_steps,
 )
 from heptox.grammar.computed_terms import unsaid_computed as unsaid_computed
+from heptox.grammar.counted import (
+    ITEM as ITEM,
+    NODES as NODES,
+    counted_query as counted_query,
+    each_item as each_item,
+)
 from heptox.grammar.function_kinds import type_of as type_of
 from heptox.grammar.function_terms import FoundTerm as FoundTerm, FunctionTerms as FunctionTerms
 from heptox.grammar.line_files import SchemaPath as SchemaPath
@@ -42,7 +48,7 @@ from heptox.grammar.matching import step_matches as step_matches
 from heptox.grammar.name_table import NO_NAMES as NO_NAMES, NameTable as NameTable
 from heptox.grammar.parsing import fault_at as fault_at
 from heptox.grammar.query import Expression as Expression, Node as Node
-from heptox.grammar.query_parser import parse_query as parse_query
+from heptox.grammar.query_parser import QueryText as QueryText, parse_query as parse_query
 from heptox.grammar.query_printer import print_query as print_query
 from heptox.grammar.query_prolog import (
     declared_namespaces as declared_namespaces,

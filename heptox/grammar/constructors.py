@@ -8,6 +8,7 @@ from typing import Final, NoReturn, TypeAlias
 from heptox.errors import GrammarError, Position
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import Branch, Located, few, known_tag
+from heptox.grammar.counted import ITEM, counted_path, uncounted
 from heptox.grammar.function_terms import FunctionLowering, require_atomic
 from heptox.grammar.locations import Location, has_text, holds_elements, refuse, require_value, tag_of, value_of
 from heptox.grammar.path_resolution import PathResolver
@@ -28,12 +29,16 @@ from heptox.pattern import (
     Text,
     joined_parts,
     nested_part,
+    node_identity,
 )
 from heptox.schema import ANYWHERE, TEXT, Path
 
 _Items: TypeAlias = Callable[[syntax.Expression, Branch], Iterable[Member]]
+IDENTITY_ALONE: Final = "generate-id() is all that an element holds"
+IDENTITY_HINT: Final = "<id>{generate-id($x)}</id>"
 _WHOLE: Final = "$ "
-"""The variable of an element that is returned whole, for the paths to its children; no query has one of that name."""
+_CHILD: Final = "$ child"
+"""The variables of an element that is returned whole, and, with a number, of a child of it; no query has such names."""
 
 
 class ConstructorLowering:
@@ -49,6 +54,7 @@ class ConstructorLowering:
         self._functions = functions
         self._items = items
         self._made = made
+        self._counts = False
         self.unmade: dict[Path, None] = {}
         self._tree = paths.tree
 
@@ -58,7 +64,10 @@ class ConstructorLowering:
             AttributeItem(attribute.name, tuple(self._attribute_part(part, branch) for part in attribute.parts))
             for attribute in element.attributes
         )
-        return joined_parts(ElementItem(element.name, attributes, tuple(self._contents(element.content, branch))))
+        counts, self._counts = self._counts, self._counts or element.name == ITEM
+        content = tuple(self._contents(element.content, branch))
+        self._counts = counts
+        return joined_parts(ElementItem(element.name, attributes, content))
 
     def _contents(self, items: Iterable[str | syntax.Expression], branch: Branch) -> Iterator[Content]:
         for item in items:
@@ -75,6 +84,8 @@ class ConstructorLowering:
 
     def _content(self, item: str | syntax.Expression, branch: Branch) -> Iterator[Content]:
         match item:
+            case syntax.ElementConstructor(name, (), (syntax.NodeIdentity(path),)):
+                yield from self._identity(name, path, branch)
             case syntax.ElementConstructor():
                 yield self.element(item, branch)
             case syntax.Sequence(items):
@@ -97,6 +108,16 @@ class ConstructorLowering:
             case _:
                 yield from self._value_slot(item, branch)
 
+    def _identity(self, name: str, path: syntax.PathExpression, branch: Branch) -> Iterator[Content]:
+        """An element that holds the identity of a node: of what stands once below another, that of the other and where
+        it stands.
+        """
+        location = self.single(path, branch, leaf=False)
+        if location is not None:
+            identity = node_identity(name, location.variable)
+            where = "/".join(location.path) + ("/text()" if location.text else "")
+            yield ElementItem(name, (), (where, identity)) if where else identity
+
     def _value_slot(self, item: str | syntax.Expression, branch: Branch) -> Iterator[Content]:
         match item:
             case str() | syntax.StringLiteral():
@@ -104,6 +125,8 @@ class ConstructorLowering:
             case syntax.NumberLiteral():
                 message = "a number in a constructor is outside the query fragment"
                 refuse("HX3045", message, item.position, "write it as text")
+            case syntax.NodeIdentity():
+                refuse("HX3045", IDENTITY_ALONE, item.position, IDENTITY_HINT)
             case syntax.Conditional(_, syntax.ElementConstructor(name, (), (value,)), None) if _is_value(value):
                 yield from self._guarded_slot("element", name, item, branch)
             case syntax.Conditional(_, syntax.AttributeConstructor(name), None):
@@ -219,6 +242,10 @@ class ConstructorLowering:
             if not found:
                 return
             location = found[0][1]
+            is_node = uncounted(flwor.result) == syntax.PathExpression(clause.variable)
+            if is_node and self._is_single(clause.source, found, branch) and not self._may_lack(location, branch):
+                yield from self._path_slot(clause.source, branch)  # what is there once needs no counting
+                return
             # The text node of an empty element is absent, its element is not.
             is_leaf = not (location.text or location.document or holds_elements(self._tree, location.absolute))
             if is_leaf and self._is_single(clause.source, found, branch):
@@ -337,7 +364,9 @@ class ConstructorLowering:
             if box is not None and not self._paths.valid:
                 self._refuse_whole(child, "may have any name", position)
             for name in (child[-1],) if box is None else box.members:
-                content += self._path_slot(syntax.PathExpression(_WHOLE, (step_of(name),), position=position), inner)
+                path = syntax.PathExpression(_WHOLE, (step_of(name),), position=position)
+                counted = counted_path(path, f"{_CHILD}{len(branch.bindings)}")
+                content += self._content(counted if self._counts else path, inner)
         tag = None if location.path else known_tag(self._tree, branch, location)
         name = tag or (here[-1].removeprefix(ANYWHERE) if here else self._tree.root)
         return joined_parts(ElementItem(name, (), tuple(content)))

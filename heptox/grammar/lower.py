@@ -16,7 +16,7 @@ from heptox.errors import Fault, Position
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import CONTEXT, Branch, few, known_tag, nodes_of
 from heptox.grammar.conditions import ConditionLowering, existing
-from heptox.grammar.constructors import ConstructorLowering
+from heptox.grammar.constructors import IDENTITY_ALONE, IDENTITY_HINT, ConstructorLowering
 from heptox.grammar.function_kinds import type_of
 from heptox.grammar.function_terms import require_atomic
 from heptox.grammar.locations import Location, refuse, require_node, require_value, tag_of, value_of
@@ -132,6 +132,8 @@ class _Lowering:
                 yield from self._constructed("text", "", value, branch)
             case syntax.NumberLiteral():
                 refuse("HX3045", "a number as an item is outside the query fragment", expression.position)
+            case syntax.NodeIdentity():
+                refuse("HX3045", IDENTITY_ALONE, expression.position, IDENTITY_HINT)
 
     def _computed(self, function: syntax.Function, branch: Branch) -> Iterator[Member]:
         if type_of(function) not in (None, Type.STRING):

@@ -75,6 +75,13 @@ class Data(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class NodeIdentity(Node):
+    """``generate-id(path)`` of one node: a text that tells it from all others. It is all that an element holds."""
+
+    argument: PathExpression
+
+
+@dataclass(frozen=True, slots=True)
 class TagValue(Node):
     """The value behind the tag of a box node, ``$v`` or ``.``, in its one fixed printed form."""
 
@@ -265,6 +272,7 @@ Expression: TypeAlias = (
     Flwor
     | PathExpression
     | Data
+    | NodeIdentity
     | TagValue
     | StringLiteral
     | NumberLiteral

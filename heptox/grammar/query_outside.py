@@ -24,10 +24,6 @@ _OPERATOR_HINTS: Final = {
     "=>": "write name(argument)",
     "to": "write each number: ($x/a = 1 or $x/a = 2)",
     "!": "write for $x in path return ...",
-    "instance of": _TYPES,
-    "treat as": _TYPES,
-    "castable as": _TYPES,
-    "cast as": _TYPES,
 }
 _CONSTRUCTS: Final = {
     "some": "quantified expression some ... satisfies",
@@ -128,21 +124,27 @@ def function_hint(name: str) -> str | None:
 def outside_name(token: Token) -> tuple[str, str | None]:
     """What an ``OUTSIDE_`` token begins, and a hint."""
     words = " ".join(token.split())
-    if token.type == "OUTSIDE_OPERATOR":
-        kind = _OPERATOR_NAMES.get(words, "operator")
-        return f"{kind} '{words}'", _OPERATOR_HINTS.get(kind) or _OPERATOR_HINTS.get(words)
-    if token.type == "OUTSIDE_CASTABLE_TEST":
-        cast = words.removesuffix("]").split()[-1]
-        return "operator 'castable as'", f"it stands in a cast to the same type: {cast}(path{words})"
-    if token.type == "OUTSIDE_CLAUSE":
-        return f"clause {words.lower()}", _CLAUSE_HINTS.get(words.lower(), _POSITION)
-    if token.type == "OUTSIDE_BINDING":
-        kind = {"at": "positional variable", "as": "type declaration"}.get(words.split()[0].lower(), "clause")
-        kind = "positional variable" if words.lower().startswith("at$") else kind
-        return f"{kind} {words}", {"positional variable": _POSITION, "type declaration": _TYPES}.get(kind)
-    if token.type == "OUTSIDE_ORDER":
-        return f"order modifier {words}", "leave it out"
-    return _CONSTRUCTS.get(words, words), _CONSTRUCT_HINTS.get(words)
+    match token.type:
+        case "OUTSIDE_OPERATOR":
+            kind = _OPERATOR_NAMES.get(words, "operator")
+            return f"{kind} '{words}'", _OPERATOR_HINTS.get(kind) or _OPERATOR_HINTS.get(words)
+        case "OUTSIDE_TYPE":
+            return f"operator '{' '.join(words.split()[:2])}'", _TYPES
+        case "OUTSIDE_CASTABLE_TEST":
+            cast = words.removesuffix("]").split()[-1]
+            return "operator 'castable as'", f"it stands in a cast to the same type: {cast}(path{words})"
+        case "OUTSIDE_CLAUSE" | "OUTSIDE_GROUP_BY" | "OUTSIDE_COUNT":
+            return f"clause {words.lower()}", _CLAUSE_HINTS.get(words.lower(), _POSITION)
+        case "OUTSIDE_BINDING":
+            kind = {"at": "positional variable", "as": "type declaration"}.get(words.split()[0].lower(), "clause")
+            kind = "positional variable" if words.lower().startswith("at$") else kind
+            return f"{kind} {words}", {"positional variable": _POSITION, "type declaration": _TYPES}.get(kind)
+        case "OUTSIDE_ORDER":
+            return f"order modifier {words}", "leave it out"
+        case _:
+            first = words.split()[0]
+            known = words if words in _CONSTRUCTS else first
+            return _CONSTRUCTS.get(known, words), _CONSTRUCT_HINTS.get(known)
 
 
 def is_infix(token: Token) -> bool:

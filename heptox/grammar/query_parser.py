@@ -6,18 +6,18 @@ its name and position, all of them in one run.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, cast
+from typing import Final, TypeVar
 
 from lark import Token, Tree
 
 from heptox.checks import Check, no_check
-from heptox.errors import GrammarError
+from heptox.errors import Fault, GrammarError
 from heptox.grammar.function_kinds import CALLED
 from heptox.grammar.name_table import NO_NAMES, NameTable
-from heptox.grammar.parsing import fault_at, offset_position, parse_text
+from heptox.grammar.parsing import fault_at, offset_position, parse_text, position_of
 from heptox.grammar.query import (
     COLLECTION,
     AttributeConstructor,
@@ -27,6 +27,7 @@ from heptox.grammar.query import (
     Flwor,
     For,
     Let,
+    NodeIdentity,
     NumberLiteral,
     OrderKey,
     PathExpression,
@@ -44,10 +45,12 @@ from heptox.grammar.query_outside import ARITHMETIC, is_infix
 from heptox.grammar.query_parts import (
     CONDITIONS,
     Part,
+    declared_variable,
     function_name,
     grouped_steps,
     is_call,
     is_rule,
+    outside_token,
     single_step,
     starts_path,
     token_of,
@@ -59,6 +62,7 @@ from heptox.grammar.query_steps import StepBuilder
 from heptox.grammar.tag_value import tag_value_argument
 from heptox.xml import NO_CHARACTER
 
+_Built = TypeVar("_Built")
 _START: Final = {COLLECTION: COLLECTION, ".": "the context item"}
 
 
@@ -77,7 +81,70 @@ def parse_query(text: str, file: str | None = None, check: Check = no_check, nam
     return _remembered(text, file, names) if len(text) <= _SHORT else _parsed(text, file, names, check)
 
 
+@dataclass(frozen=True, slots=True)
+class QueryText:
+    """A text that the grammar reads, parts of which may be in the fragment; ``tree`` has its declarations but for those
+    of namespaces, and then its expressions.
+    """
+
+    text: str
+    file: str | None
+    names: NameTable
+    tree: Tree[Token]
+    check: Check = no_check
+
+    @classmethod
+    def read(cls, text: str, file: str | None, names: NameTable, check: Check = no_check) -> QueryText:
+        """Raises :class:`GrammarError` where the grammar does not read the text (HX3001, HX3003), or what it reads ends
+        at a construct that only has a name here (HX3002).
+        """
+        text, body, names = _prepared(text, file, names)
+        refusals = Refusals(text, file, check, names)
+        tree = parse_text("query.lark", body, file, outside=refusals.outside_fault, check=check)
+        return cls(text, file, names, tree, check)
+
+    def expression(self, part: Part, variables: Collection[str]) -> Expression | GrammarError:
+        """The expression that a part is in which these variables are bound; why it is none of the fragment."""
+        builder = self._builder()
+        return _built(builder, builder.expression, part, Scope(frozenset(variables)))
+
+    def condition(self, part: Part, variables: Collection[str]) -> Condition | GrammarError:
+        """As :meth:`expression`, of a condition."""
+        builder = self._builder()
+        return _built(builder, builder.condition, part, Scope(frozenset(variables)))
+
+    def step(self, slash: Token, part: Part) -> Step | None:
+        """The step after a slash, ``None`` where the fragment has none like it."""
+        builder = self._builder()
+        return builder.refusals.attempt(builder.step, slash, part)
+
+    def fault(self, code: str, message: str, part: Part, hint: str | None = None) -> Fault:
+        """A fault at a part of the text."""
+        return fault_at(code, message, self.text, position_of(part, self.file), hint)
+
+    def _builder(self) -> _ExpressionBuilder:
+        return _ExpressionBuilder(Refusals(self.text, self.file, self.check, self.names))
+
+
+def _built(
+    builder: _ExpressionBuilder, build: Callable[[Part, Scope], _Built], part: Part, scope: Scope
+) -> _Built | GrammarError:
+    try:
+        built = builder.refusals.attempt(build, part, scope)
+    except GrammarError as error:  # of more faults than are looked for
+        return error
+    return builder.refusals.error() if built is None or builder.refusals.faults else built
+
+
 def _parsed(text: str, file: str | None, names: NameTable, check: Check = no_check) -> Expression:
+    text, body, names = _prepared(text, file, names)
+    builder = _ExpressionBuilder(Refusals(text, file, check, names))
+    tree = parse_text("query.lark", body, file, outside=builder.refusals.outside_fault, check=check)
+    return builder.build(tree)
+
+
+def _prepared(text: str, file: str | None, names: NameTable) -> tuple[str, str, NameTable]:
+    """The text with plain line ends, what of it the grammar reads, and the names that it may use."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if found := NO_CHARACTER.search(text):
         position = offset_position(text, found.start(), file)
@@ -89,9 +156,7 @@ def _parsed(text: str, file: str | None, names: NameTable, check: Check = no_che
         raise GrammarError(fault_at("HX3001", message, text, offset_position(text, offset, file))) from None
     if declared:
         names = replace(names, prefixes=names.prefixes.with_more(declared))
-    builder = _ExpressionBuilder(Refusals(text, file, check, names))
-    tree = parse_text("query.lark", body, file, outside=builder.refusals.outside_fault, check=check)
-    return builder.build(tree)
+    return text, body, names
 
 
 _SHORT: Final = 10_000
@@ -111,7 +176,12 @@ class _ExpressionBuilder:
 
     def build(self, tree: Tree[Token]) -> Expression:
         """The expression of a whole query, or all its faults (:class:`GrammarError`)."""
-        expression = self.refusals.attempt(self.expression, tree.children[0], Scope())
+        *declarations, body = tree.children
+        scope = Scope()
+        for declaration in declarations:
+            self.refusals.record_outside(outside_token(declaration))
+            scope = scope.bind(declared_variable(declaration))
+        expression = self.refusals.attempt(self.expression, body, scope)
         for path in absolute_elsewhere(expression) if expression is not None else ():
             self.refusals.record(
                 "HX3002",
@@ -153,6 +223,10 @@ class _ExpressionBuilder:
         """The condition that a part is."""
         return self._conditions.condition(part, scope)
 
+    def step(self, slash: Token, part: Part) -> Step:
+        """The step after a slash."""
+        return self._steps.step(slash, part)
+
     def _sequence(self, tree: Tree[Token], scope: Scope) -> Expression:
         items = [self.refusals.attempt(self.expression, child, scope) for child in tree.children]
         kept = tuple(item for item in items if item is not None)
@@ -184,8 +258,10 @@ class _ExpressionBuilder:
         order: list[OrderKey | None] = []
         for clause in tree.children[:-2]:
             clause = tree_of(clause)
-            if clause.data == "outside_clause":
-                self.refusals.record_outside(cast(Token, clause.children[0]))
+            if clause.data in ("outside_clause", "group_clause", "count_clause"):
+                self.refusals.record_outside(outside_token(clause))
+                for variable in clause.scan_values(lambda token: isinstance(token, Token) and token.type == "VARIABLE"):
+                    scope = scope.bind(str(variable))
                 clauses.append(None)
             elif clause.data == "where_clause":
                 self._check_order(clause, [*where, *order], "where after where or order by", "join conditions with and")
@@ -227,8 +303,8 @@ class _ExpressionBuilder:
 
     def _order_key(self, tree: Tree[Token], scope: Scope) -> OrderKey:
         modifiers = [child for child in tree.children[1:] if isinstance(child, Token)]
-        if modifiers and modifiers[0].type == "OUTSIDE_ORDER":
-            raise self.refusals.refused_token(modifiers[0])
+        if modifiers and modifiers[-1].type == "OUTSIDE_ORDER":
+            raise self.refusals.refused_token(modifiers[-1])
         key = self.expression(tree.children[0], scope)
         if not isinstance(key, PathExpression | Data):
             raise self.refusals.refused(tree, "an order by key that is no path", "order by takes paths")
@@ -370,14 +446,14 @@ class _ExpressionBuilder:
                 raise self._steps.refused_step(tree)
 
     def _call(self, tree: Tree[Token], scope: Scope) -> Expression:
-        name = function_name(tree)
+        name, position = function_name(tree), self.refusals.position(tree)
         if name == "data" and len(tree.children) == 1:
             self.refusals.check_context(tree, scope, "data() without an argument")
-            return Data(
-                PathExpression(".", position=self.refusals.position(tree)), position=self.refusals.position(tree)
-            )
+            return Data(PathExpression(".", position=position), position=position)
         if name == "data" and len(tree.children) == 2:
-            return Data(self.path(tree.children[1], scope, "data()"), position=self.refusals.position(tree))
+            return Data(self.path(tree.children[1], scope, "data()"), position=position)
+        if name == "generate-id" and len(tree.children) == 2:
+            return NodeIdentity(self.path(tree.children[1], scope, "generate-id()"), position=position)
         if name == "number":
             raise self.refusals.refused(tree, UNCOMPARED, "write number($x/a) <= 5")
         if name in CALLED:

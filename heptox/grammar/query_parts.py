@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, TypeAlias, TypeGuard, cast
 
 from lark import Token, Tree
@@ -10,6 +11,7 @@ from heptox.pattern import FUNCTIONS
 
 Part: TypeAlias = Tree[Token] | Token
 
+_DECLARED: Final = re.compile(r"\$[^\s:;{]+(?::[^\s:;{=]+)?")
 EXISTENCE: Final = frozenset({"exists", "empty", "not"})
 CONDITIONS: Final = EXISTENCE | {"deep-equal", *FUNCTIONS}
 """The functions that are conditions."""
@@ -23,6 +25,19 @@ def tree_of(part: Part) -> Tree[Token]:
 def token_of(part: Part) -> Token:
     """A part that the grammar says is a token."""
     return cast(Token, part)
+
+
+def outside_token(tree: Part) -> Token:
+    """The token by whose name a construct outside the fragment is refused."""
+    tokens = (child for child in tree_of(tree).children if isinstance(child, Token))
+    return next(token for token in tokens if token.type.startswith("OUTSIDE"))
+
+
+def declared_variable(declaration: Part) -> str:
+    """The variable that a prolog declares, with its ``$``; nothing for other declarations."""
+    token = outside_token(declaration)
+    found = _DECLARED.search(token) if token.type == "OUTSIDE_VARIABLE" else None
+    return found[0] if found else ""
 
 
 def is_rule(part: Part | None, *rules: str) -> TypeGuard[Tree[Token]]:

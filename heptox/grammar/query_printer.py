@@ -24,6 +24,7 @@ from heptox.grammar.query import (
     For,
     FunctionCall,
     Let,
+    NodeIdentity,
     NumberLiteral,
     NumberValue,
     Operand,
@@ -182,7 +183,7 @@ def _operand(operand: Operand) -> str:
     return f"({value})" if closed else value
 
 
-def _value(operand: Operand | Conditional, line: str = " ") -> str:
+def _value(operand: Operand | Conditional | NodeIdentity, line: str = " ") -> str:
     match operand:
         case FunctionCall(function, arguments) if function in OPERATORS_OF_VALUES:
             return f" {function} ".join(map(_operand, arguments))
@@ -201,6 +202,8 @@ def _value(operand: Operand | Conditional, line: str = " ") -> str:
             return _path(operand)
         case Data(argument):
             return f"data({_path(argument)})"
+        case NodeIdentity(argument):
+            return f"generate-id({_path(argument)})"
         case TagValue(argument):
             return tag_value_form(_path(argument))
         case NumberValue(argument):

@@ -9,7 +9,7 @@ from lark import Token, Tree
 from heptox.errors import Position
 from heptox.grammar.query import Step
 from heptox.grammar.query_outside import function_hint
-from heptox.grammar.query_parts import Part, alternatives, function_name, is_call, is_rule
+from heptox.grammar.query_parts import Part, alternatives, function_name, is_call, is_rule, outside_token
 from heptox.grammar.query_refusals import Refusals, RefusedError
 
 _KIND_TESTS: Final = frozenset(("node", "comment", "element", "attribute", "processing-instruction", "document-node"))
@@ -72,8 +72,10 @@ class StepBuilder:
             return self.refusals.refused(part, what, "leave the step out" if part.type == "CONTEXT_ITEM" else None)
         if part.data == "call":
             return self.refused_call(part)
-        if part.data == "outside_construct":
-            return self.refusals.refused_token(cast(Token, part.children[0]))
+        if part.data in ("outside_construct", "computed"):
+            return self.refusals.refused_token(outside_token(part))
+        if part.data == "document":
+            return self.refusals.refused(part, "the document node alone", "begin with /name or //name")
         if part.data == "parenthesised":
             return self.refusals.refused(
                 part, "a parenthesised expression as a step", "only names can be alternatives: (a | b)"

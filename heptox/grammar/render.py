@@ -405,6 +405,9 @@ class _Rendering:
             return self._value(item.term)
         if item.shape == "copy" and isinstance(item.term, Term):
             return self._copied(item.name, item.term)
+        if item.shape == "identity" and isinstance(item.term, Term):
+            identity = syntax.NodeIdentity(self._paths.path(item.term.variable))
+            return syntax.ElementConstructor(item.name, (), (identity,))
         if isinstance(item.term, Text):
             return syntax.AttributeConstructor(item.name, syntax.StringLiteral(item.term.value))
         return self._slot(item, item.term)

@@ -20,6 +20,10 @@ from heptox.pattern.containment import (
     contains_all as contains_all,
     fresh_name as fresh_name,
 )
+from heptox.pattern.counting import (
+    map_identities as map_identities,
+    node_identity as node_identity,
+)
 from heptox.pattern.inverses import Inverse as Inverse
 from heptox.pattern.minimise import (
     minimise_member as minimise_member,

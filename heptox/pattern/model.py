@@ -24,7 +24,7 @@ NODE: Final = "node()"
 Where two are equal, normalisation makes one variable of both; they are items only where members are compared.
 """
 
-Shape: TypeAlias = Literal["element", "attribute", "constructed", "text", "value", "copy"]
+Shape: TypeAlias = Literal["element", "attribute", "constructed", "text", "value", "copy", "identity"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -139,6 +139,7 @@ class LeafItem:
 
     A ``constructed`` attribute is there also where its term is not, and empty then.
     A ``copy`` is a node of a subtree that is copied whole, as it is; its path may repeat inside the subtree.
+    An ``identity`` is an element with a text that tells the node of its term, a :data:`NODE`, from all others.
 
     As the whole template it is an item for each match, and an atom says that its term is present; in a constructor it
     is a slot, which is there when its term is. A constant in the term's place is always there.

@@ -34,6 +34,7 @@ from heptox.store.row_joins import RowJoins
 
 MOST_SELECTS: Final = 300
 """Members of all loops of a query: each is a select of its statement, which a database plans for a second then."""
+_IDENTITY: Final = "concat({0}, '.', {1})"
 _ALL_DOCUMENTS: Final = sql.Integer(0)
 """The number of the document of what is asked of all documents together."""
 
@@ -187,10 +188,23 @@ class _Compiler:
             case syntax.FunctionCall() | syntax.Conditional() | syntax.Switch():
                 join, column = self._conditions.computed(atomic(expression), join, None)
                 return join, syntax.Data(making.placed(AttributeSlot("value", making.text(column)), expression))
+            case syntax.NodeIdentity(argument):
+                join, column = self._identity(argument, join)
+                return join, syntax.Data(making.placed(AttributeSlot("value", making.text(column)), argument))
             case syntax.TagValue(argument):
                 return join, syntax.StringLiteral(self._conditions.tag(argument, join))
             case _:
                 return join, expression
+
+    def _identity(self, path: syntax.PathExpression, join: Join) -> tuple[Join, sql.Expression]:
+        """What tells a node of the store from all others: the numbers of its document, and of its place there."""
+        found = self.paths.path(path, join.inside())
+        if len(found) != 1 or found[0][0].sources or found[0][0].where:
+            raise NotCompiledError("the identity of a node is asked for that repeats, or may be absent")
+        nodes = found[0][1]
+        join, (*_, place) = self._rows.key(self._rows.grounded(join), nodes)
+        document = sql.Column(nodes.alias, "doc") if nodes.collected and nodes.alias else join.document
+        return join, sql.Template(_IDENTITY, (document or _ALL_DOCUMENTS, place))
 
     def _chosen(self, given: syntax.Conditional, join: Join) -> Block:
         """What ``if`` decides: a loop of at most one match."""

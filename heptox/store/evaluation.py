@@ -169,6 +169,8 @@ class _Evaluation(Construction[Bindings]):
             case syntax.Switch():
                 chosen = chosen_case(expression, self._values(expression.argument, environment))
                 yield from () if chosen is None else self.items(chosen, environment)
+            case syntax.NodeIdentity(argument):
+                yield from map(self._index.identity, self._nodes(argument, environment))
             case _:
                 yield from self._values(expression, environment)
 

@@ -487,7 +487,12 @@ class _Toucher:
                 self._flwor(part, scope, context)
             case syntax.PathExpression():
                 self._all_of(self._path(part, scope, context), attributes=True)
-            case syntax.Exists(argument) | syntax.Empty(argument) | syntax.TagValue(argument):
+            case (
+                syntax.Exists(argument)
+                | syntax.Empty(argument)
+                | syntax.TagValue(argument)
+                | syntax.NodeIdentity(argument)
+            ):
                 self._path(argument, scope, context)
             case syntax.Data(argument) | syntax.NumberValue(argument) | syntax.OrderKey(argument):
                 self._value(argument, scope, context)

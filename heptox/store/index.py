@@ -51,6 +51,7 @@ class DocumentIndex:
         "_elements",
         "_elements_named",
         "_ends",
+        "_files",
         "_kinds",
         "_meant",
         "_names",
@@ -78,6 +79,7 @@ class DocumentIndex:
         self._attributes_named: dict[str, Numbers] = {}
         self._open: list[int] = []
         self._originals: list[_Original] = []
+        self._files: dict[int, str] = {}
         self._starts: dict[int, int] = {}
         self._stops: dict[int, int] = {}
         self._meant: dict[int, dict[str, str]] = {}
@@ -109,6 +111,7 @@ class DocumentIndex:
 
         Raises :class:`InputError` as :meth:`heptox.xml.XmlReader.read`.
         """
+        self._files[len(self._kinds)] = file or ""
         if asides is not None:
             self._originals.append(_Original(len(self._kinds), text, asides))
         with self._document():
@@ -204,6 +207,11 @@ class DocumentIndex:
             return self._values[node]
         values = self._values
         return "".join([values[text] for text in self._within(self._texts, node)])
+
+    def identity(self, node: int) -> str:
+        """A text that tells a node from all others, of documents that have other names, too."""
+        document = self.documents[bisect_right(self.documents, node) - 1]
+        return f"{self._files.get(document, '')}#{node - document}"
 
     def deep_equal(self, first: int, second: int) -> bool:
         """Whether two nodes are deep-equal: the same names, values and order, that of attributes aside."""

@@ -67,7 +67,9 @@ class ComputedItem:
     item: str
 
 
-Found: TypeAlias = syntax.Flwor | syntax.PathExpression | syntax.Data | syntax.TagValue | syntax.Function
+Found: TypeAlias = (
+    syntax.Flwor | syntax.PathExpression | syntax.Data | syntax.TagValue | syntax.NodeIdentity | syntax.Function
+)
 """Expressions whose items come from documents."""
 Item: TypeAlias = str | NumberItem | ComputedItem | ElementItem | AttributeItem | TextItem
 """A ``str`` is an atomic value, untyped or a string."""

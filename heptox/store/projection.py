@@ -59,6 +59,8 @@ class _Looker:
                 if source.steps and source.steps[-1].names == (_TEXT,):
                     self.whole |= self._ends(source, context)
                 self._look_at_steps(source, context)
+            case syntax.NodeIdentity(argument):
+                self._look_at_steps(argument, context)
             case syntax.PathExpression(steps=steps):
                 if not steps or not steps[-1].axis.endswith("attribute"):
                     self.whole |= self._ends(part, context)

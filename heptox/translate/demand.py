@@ -21,6 +21,7 @@ from heptox.pattern import (
     is_computed,
     leaf_paths,
     needed_terms,
+    node_identity,
     template_terms,
     value_expression,
 )
@@ -51,6 +52,8 @@ class Demand:
     missing: tuple[MissingLeaf, ...]
     shared: frozenset[str]
     """The variables whose nodes are those of other members: of nested parts, and of the match around this one."""
+    bound: frozenset[str]
+    """Those of them whose nodes are of the match around this one."""
 
     @classmethod
     def of(
@@ -84,7 +87,9 @@ class Demand:
         chains: dict[str, tuple[str, ...]] = {}
         for variable in member.variables:
             chains[variable.name] = () if variable.parent is None else (variable.name, *chains[variable.parent])
-        return cls(mapping.target, member, chains, frozenset(terms | here), frozenset(here), negated, missing, shared)
+        return cls(
+            mapping.target, member, chains, frozenset(terms | here), frozenset(here), negated, missing, shared, bound
+        )
 
     def path(self, term: Term) -> Path:
         """The leaf of the target that a term stands for."""
@@ -94,9 +99,9 @@ class Demand:
         """A variable and those above it, without the root."""
         return self.chains[name]
 
-    def part(self, names: set[str]) -> Member:
+    def part(self, names: set[str]) -> tuple[Member, frozenset[str]]:
         """What is asked of some variables of one document as an item, with what has to be there, and the nodes that are
-        those of other members; the names of the variables are their places.
+        those of other members; the names of the variables are their places. And which of them are bound.
         """
         roots = dict.fromkeys(self.member.roots.values(), "root")
         variables = [variable for variable in self.member.variables if variable.name in names]
@@ -115,12 +120,15 @@ class Demand:
             )
             for term in sorted(terms)
         )
-        slots += tuple(LeafItem("value", "", Term(number[name], (NODE,))) for name in sorted(self.shared & names))
-        return Member(
+        slots += tuple(
+            node_identity(f"n{place}", number[name]) for place, name in enumerate(sorted(self.shared & names))
+        )
+        part = Member(
             (Variable("root", ()), *(Variable(number[v.name], v.node, number[str(v.parent)]) for v in variables)),
             frozenset(Presence(term) for term, present in terms.items() if present),
             ElementItem("asked", (), slots),
         )
+        return part, frozenset(number[name] for name in self.bound & names)
 
 
 def computed_of(term: Term) -> Iterator[Term]:

@@ -153,7 +153,7 @@ class _Drawing:
                 return value if isinstance(template.term, Text) else f"data({value})"
             case "copy":
                 return f"{value}, copied"
-            case "element":
+            case "element" | "identity":
                 name = self.prefixes.written(template.name)
                 return f"<{name}>{{{value}}}</{name}> where it is there"
 

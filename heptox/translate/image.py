@@ -85,7 +85,7 @@ class Image:
             return self._computed(term, expression)
         node = self.member.node(term.variable)
         if is_inside(self.mapping.target, node):
-            return Term(_inside_name(term.variable), term.path)
+            return Term(inside_name(term.variable), term.path)
         if not node:
             return self._root_term(term)
         copy = self.providers.get(term) or next(iter(self.copies[term.variable]), None)
@@ -151,8 +151,8 @@ class Image:
             above = self.member.node(variable.parent)
             rest = variable.node[max(len(whole), len(above)) :]
             if is_inside(self.mapping.target, above):
-                parent = next(other for other in found if other.name == _inside_name(variable.parent or ""))
-                found.append(Variable(_inside_name(variable.name), (*parent.node, *rest), parent.name))
+                parent = next(other for other in found if other.name == inside_name(variable.parent or ""))
+                found.append(Variable(inside_name(variable.name), (*parent.node, *rest), parent.name))
                 continue
             origin = self.term(Term(variable.parent, whole[len(above) :]))
             if origin is None:
@@ -160,7 +160,7 @@ class Image:
                     losses.fatal.add(Loss(whole, "no arrow copies it, and the query looks inside"))
                 return None
             node = (*self._nodes(variable.parent)[origin.variable], *origin.path, *rest)
-            found.append(Variable(_inside_name(variable.name), node, origin.variable))
+            found.append(Variable(inside_name(variable.name), node, origin.variable))
         return found
 
     def _nodes(self, name: str) -> Table[str, Path]:
@@ -309,5 +309,6 @@ def is_inside(tree: SchemaTree, node: Path) -> bool:
     return bool(node) and tree.whole_at(node[:-1]) is not None
 
 
-def _inside_name(name: str) -> str:
+def inside_name(name: str) -> str:
+    """What a variable inside a copied subtree is called over the documents."""
     return f"inside.{name}"

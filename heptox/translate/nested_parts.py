@@ -11,19 +11,16 @@ from typing import TypeAlias
 
 from heptox.errors import Fault, TranslationError
 from heptox.pattern import (
-    NODE,
     ElementItem,
     Member,
     NestedItem,
     Term,
     map_atom,
     map_nested,
-    map_template,
     merged_names,
     nested_part,
     ordered,
     rename,
-    template_terms,
 )
 from heptox.translate.copies import Copy, Glue, same_node
 from heptox.translate.image import Losses, is_inside
@@ -50,21 +47,6 @@ class Assembly:
     def merged(self) -> Member:
         """The member in which variables that are one are so."""
         return rename(self.member, self.names) if self.same else self.member
-
-    @property
-    def identified(self) -> Member | None:
-        """The member with source nodes in the places of nodes of the member asked, which they identify; ``None`` where
-        these are told apart by values.
-        """
-        nodes: dict[Term, Term] = {}
-        for term in template_terms(self.merged.template):
-            if term.path == (NODE,):
-                each = self.copies[term.variable][0].node(self.asked.node(term.variable)).each
-                if each is None:
-                    return None
-                nodes[term] = Term(self.names.get(each, each), (NODE,))
-        template = map_template(self.merged.template, lambda term: nodes.get(term, term))
-        return Member(self.merged.variables, self.merged.atoms, template or self.merged.template)
 
 
 _Assemblies: TypeAlias = Callable[[Member, Losses, frozenset[str]], Iterator[Assembly]]

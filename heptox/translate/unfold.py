@@ -31,6 +31,7 @@ from heptox.translate.copies import Copy, glued, tags_present
 from heptox.translate.demand import Demand, lowest_variables
 from heptox.translate.draft import Draft
 from heptox.translate.existence import Existence, identifiers
+from heptox.translate.identities import with_identities
 from heptox.translate.image import Image, Losses
 from heptox.translate.knowledge import makers, source_constraints
 from heptox.translate.model import Direction, Loss, Origin
@@ -180,7 +181,7 @@ class Unfolding:
             part = demand.part({above for index in indices for above in demand.chain(lowest[index].name)})
             several = tuple(rules[index] for index in indices)
             few = 1 < prod(map(len, several)) <= MOST_COMPARED
-            options.append(_informative(self.input.mapping, part) if few else tuple(product(*several)))
+            options.append(_informative(self.input.mapping, *part) if few else tuple(product(*several)))
         places = [index for indices in together.values() for index in indices]
         for choice in product(*options):
             chosen = dict(zip(places, (rule for several in choice for rule in several), strict=True))
@@ -203,6 +204,7 @@ class Unfolding:
         glue = None if inside is None else glued(self.input.mapping.target, self.input.sources, member, by_variable)
         if inside is None or choices is None or template is None or glue is None:
             return
+        template = with_identities(template, demand, by_variable, self.input.mapping)
         every = [*copies.values(), *providers.values()]
         variables = {v.name: v for v in member.variables if v.parent is None}
         variables |= {v.name: v for copy in every for v in copy.variables}
@@ -216,9 +218,9 @@ class Unfolding:
 
 
 @remembered(512)
-def _informative(mapping: Mapping, member: Member) -> tuple[tuple[Rule, ...], ...]:
+def _informative(mapping: Mapping, member: Member, bound: frozenset[str]) -> tuple[tuple[Rule, ...], ...]:
     """The choices of rules for a member's lowest variables whose members no other contains; all of them where they have
-    none, or other rules complete what they make.
+    none, or other rules complete what they make. Nodes that are ``bound`` are there.
     """
     unfolding, forms = Unfolding(mapping, go_on), NormalForms(source_constraints(mapping), go_on)
     lowest = lowest_variables(mapping.target, member)
@@ -230,10 +232,7 @@ def _informative(mapping: Mapping, member: Member) -> tuple[tuple[Rule, ...], ..
         if not unfolding.rules.decides(rules, member):
             return choices
         try:
-            asked = [assembly.identified for assembly in unfolding.by(rules, member, Losses())]
-            if None in asked:
-                return choices
-            said = forms.of_all(each for each in asked if each is not None)
+            said = forms.of_all(assembly.merged for assembly in unfolding.by(rules, member, Losses(), bound=bound))
         except TranslationError:
             return choices
         if said and not any(contains_all(other, said) for other in kept.values()):

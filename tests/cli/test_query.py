@@ -90,13 +90,14 @@ def test_ones_own_peer_answers_any_xquery_over_its_own_documents(hospitals: Netw
     ended = heptox_ended("query", *at, "--hops", "0", "--bind", f"n={name}", external)
     assert (ended.code, ended.out) == (0, f"{json.dumps(name)}\n")
     for arguments, code, message in (
-        ((query,), 1, " HX3002 "),
-        (("--hops", "1", query), 1, " HX3002 "),
+        (("//Patient/..",), 1, "<text>:1:11: HX3070 "),
+        (("--hops", "1", "//Patient/.."), 1, " HX3070 "),
         (("--hops", "0", "count(//Patient) +"), 1, "<text>:1:"),
         (("--hops", "0", "count(//Patient) div 0"), 1, "<text>:1:7: HX6017 FOAR0001: "),
         (("--hops", "0", "--bind", "m=1", external), 1, "HX3008 the query declares no external variable $m"),
         (("--hops", "0", "--bind", "n=1", "//Patient"), 1, "HX3008 the query declares no external variable $n"),
-        (("--bind", "n=1", external), 2, "--bind goes with --hops 0"),
+        (("--bind", "n=1", "--follow", external), 2, "--bind does not go with --follow"),
+        (("--bind", "n=1", "//Patient"), 1, "HX3008 the query declares no external variable $n"),
         (("--hops", "0", "--timeout", "1", "declare function local:f($n) { local:f($n) }; local:f(1)"), 3, "HX6018"),
     ):
         ended = heptox_ended("query", *at, *arguments)
@@ -107,7 +108,7 @@ def test_ones_own_peer_answers_any_xquery_over_its_own_documents(hospitals: Netw
     ("arguments", "code", "message"),
     [
         (("//Patient[",), 1, "<text>:1:11: HX3001"),
-        (("count(//Patient)",), 1, "<text>:1:1: HX3002"),
+        (("count(//Patient) + 1 idiv 0",), 1, "HX6017 FOAR0001"),
         (("-f", "missing.xq"), 1, "missing.xq: HX1001"),
         (("//Patient", "--hops", "1000"), 1, "HX7021"),
         (("//Patient/Nmae",), 1, "<text>:1:11: HX3041 no node Nmae below MonGenHosp/Patient (did you mean Name?)"),

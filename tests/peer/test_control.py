@@ -187,7 +187,9 @@ def test_answers_are_json_lines_and_the_receipt_is_the_last(http: httpx.Client) 
     ("request_body", "code"),
     [
         ({"query": "//Patient/"}, "HX3001"),
-        ({"query": "count(//Patient)"}, "HX3002"),
+        ({"query": "//Patient/.."}, "HX3070"),
+        ({"query": "count(//Patient) + cout(//Patient)"}, "HX3007"),
+        ({"query": "(1 to 3) ! ."}, "HX3002"),
         ({"query": NAMES, "hops": 1000}, "HX7021"),
         ({"query": NAMES, "hops": -1}, "HX7021"),
         ({"query": NAMES, "hops": "x"}, "HX7060"),

@@ -14,7 +14,7 @@ import trio
 from heptox import __version__
 from heptox.errors import Fault, GrammarError, HeptoxError, PeerError
 from heptox.feed import FeedLog
-from heptox.grammar import NameTable, check_names, encode_query, print_query
+from heptox.grammar import Expression, NameTable, check_names, encode_query, print_query
 from heptox.matching import Broker
 from heptox.peer.acquaintance.acquaintances import Acquaintances
 from heptox.peer.acquaintance.acquainting import request_models, worded_trees
@@ -44,14 +44,16 @@ from heptox.peer.process.supervision import failures
 from heptox.peer.process.workers import Working
 from heptox.peer.query.events import Conclude, Deliver, Neighbour
 from heptox.peer.query.own_evaluation import OwnEvaluation
+from heptox.peer.query.shell_evaluation import ShellEvaluation, ShellQuestion
 from heptox.peer.query.translating import read_query
 from heptox.peer.record.recording import Recorder
 from heptox.peer.runner import Runner
 from heptox.peer.wire.mapping_requests import PROTOCOL as MAPPING_PROTOCOL
-from heptox.peer.wire.messages import PeerId
+from heptox.peer.wire.messages import Hop, PeerId
 from heptox.peer.wire.offers import PROTOCOL
 from heptox.peer.wire.transport import OLD_FEED, Transport
 from heptox.schema import SchemaTree
+from heptox.shell import Split, is_ordered, split
 from heptox.store import Store, XQuery, external_values
 
 
@@ -96,6 +98,8 @@ class PeerService:
         self.stopping = trio.Event()
         self.answering = answering
         self._own = own
+        here = Hop(transport.peer, folder.settings.name)
+        self._shells = ShellEvaluation(runner.ask, here, own.workers, runner.state.limits.batch)
         self.drawing = own.workers
         self._writing = trio.Lock()
         self._store = opened.store
@@ -323,7 +327,9 @@ class PeerService:
             del self._in_flight[query]
 
     async def _parts(self, query: str, question: QuestionRequest) -> AsyncGenerator[Deliver | Conclude, None]:
-        """What answers a query: peers, or Saxon where it leaves the fragment and does not leave this peer."""
+        """What answers a query: peers, with Saxon for what leaves the fragment, or Saxon alone where the query does not
+        leave this peer.
+        """
         settings = self.folder.settings
         hops = settings.hops if question.hops is None else question.hops
         seconds = settings.timeout if question.timeout is None else question.timeout
@@ -335,13 +341,15 @@ class PeerService:
             reading = partial(read_query, question.query, question.file, names=self._name_table)
             expression = await trio.to_thread.run_sync(reading, abandon_on_cancel=True)
         except GrammarError as error:
-            if hops != 0:
-                raise
-            return self._own.ask(query, asked, error, seconds=seconds, explain=question.explain)
-        external_values(asked)  # the fragment has no external variables
-        await trio.to_thread.run_sync(
-            check_names, expression, SchemaTree(self.schema), *self.worded(), abandon_on_cancel=True
-        )
+            if hops == 0:
+                return self._own.ask(query, asked, error, seconds=seconds, explain=question.explain)
+            found: Split | None = await self._split(asked, error)
+        else:
+            external_values(asked)  # the fragment has no external variables
+            found = await self._split(asked) if hops != 0 and is_ordered(expression) else None
+        if found is not None:
+            return self._shells.ask(query, ShellQuestion(asked, found, hops, seconds, question.explain))
+        await self._check_names(expression)
         return self.runner.ask(
             encode_query(expression),
             print_query(expression, self.schema.prefixes),
@@ -350,6 +358,25 @@ class PeerService:
             budget=settings.budget,
             explain=question.explain,
             query=query,
+        )
+
+    async def _split(self, asked: XQuery, refused: GrammarError | None = None) -> Split:
+        """What peers are asked, and what is computed of it.
+
+        Raises :class:`GrammarError`: as :func:`split`; ``refused``, why it is none of the fragment, for a query that
+        asks for nothing.
+        """
+        splitting = partial(split, asked.text, asked.file, self._name_table)
+        found = await trio.to_thread.run_sync(splitting, abandon_on_cancel=True)
+        if not found.cores and refused is not None:
+            raise refused
+        for core in found.cores:
+            await self._check_names(core.query)
+        return found
+
+    async def _check_names(self, expression: Expression) -> None:
+        await trio.to_thread.run_sync(
+            check_names, expression, SchemaTree(self.schema), *self.worded(), abandon_on_cancel=True
         )
 
     def worded(self) -> tuple[SchemaTree, ...]:

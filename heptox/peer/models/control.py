@@ -355,19 +355,30 @@ class ReceiptLineModel(Origin):
         return cls.made_of(line, path=tuple(hop.name for hop in line.path))
 
 
+class ShellModel(Exact):
+    """What was computed around the cores that peers were asked; ``overlapping`` peers may have the same nodes."""
+
+    text: str
+    cores: tuple[str, ...]
+    overlapping: tuple[str, ...]
+
+
 class ReceiptModel(Exact):
-    """The outcome of a query in all."""
+    """The outcome of a query in all; of one that was split with its ``shell``."""
 
     query: str
     complete: bool
     items: int
     lines: tuple[ReceiptLineModel, ...]
+    shell: ShellModel | None = None
 
     @classmethod
     def of(cls, receipt: Receipt) -> Self:
         """A receipt."""
         lines = tuple(map(ReceiptLineModel.of_line, receipt.lines))
-        return cls.made_of(receipt, lines=lines)
+        if receipt.shell is None:
+            return cls(query=receipt.query, complete=receipt.complete, items=receipt.items, lines=lines)
+        return cls.made_of(receipt, lines=lines, shell=ShellModel.made_of(receipt.shell))
 
 
 class ItemLine(Exact):

@@ -254,12 +254,28 @@ class Deliver:
 
 
 @dataclass(frozen=True, slots=True)
+class Shell:
+    """What was computed at the asker around ``cores`` that peers were asked: its ``text``, and how its numbers count.
+
+    ``overlapping`` are the names of peers which may have items of the same nodes, that no key tells: they were added.
+    """
+
+    text: str
+    cores: tuple[str, ...]
+    overlapping: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
-    """The outcome of a query: one line for each path asked, or left out; ``items`` counts different items in all."""
+    """The outcome of a query: one line for each path asked, or left out; ``items`` counts different items in all.
+
+    A query that was split has the lines of all its cores, and says what its ``shell`` was.
+    """
 
     query: str
     lines: tuple[ReceiptLine, ...]
     items: int
+    shell: Shell | None = None
 
     @property
     def complete(self) -> bool:

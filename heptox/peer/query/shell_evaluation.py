@@ -1,0 +1,130 @@
+"""Queries of the own user of which peers answer the cores, and Saxon here the shell (``semantics.md`` section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+import trio
+
+from heptox.errors import StoreError
+from heptox.grammar import counted_query, encode_query, print_query
+from heptox.peer.process.evaluating import evaluated
+from heptox.peer.process.workers import Working
+from heptox.peer.query.bounds import batches, digest_of
+from heptox.peer.query.events import Conclude, Deliver, Receipt, Shell
+from heptox.peer.wire.messages import Body, Hop, ReceiptLine
+from heptox.shell import Core, CoreAnswers, Split, answers_document
+from heptox.store import XQuery
+
+_NOTHING: Final = "<heptox-nothing/>"
+_CHECKED: Final = 2.0
+"""Seconds in which a query is checked, which is evaluated where there is nothing."""
+_LEAST: Final = 0.1
+"""Which part of its time a query has at least for what is left of it."""
+
+
+class Asking(Protocol):
+    """As :meth:`heptox.peer.runner.Runner.ask`."""
+
+    def __call__(
+        self, body: Body, text: str, *, hops: int, seconds: float, budget: int, explain: bool = ..., query: str = ...
+    ) -> AsyncGenerator[Deliver | Conclude, None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ShellQuestion:
+    """A query as it was ``written``, and split; how far, and for how long in all, peers are asked."""
+
+    written: XQuery
+    split: Split
+    hops: int
+    seconds: float
+    explain: bool
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What the cores have brought so far."""
+
+    answers: dict[str, CoreAnswers] = field(default_factory=dict)
+    lines: list[ReceiptLine] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+
+
+class ShellEvaluation:
+    """Asks cores by ``asking``, and has shells evaluated by ``workers``; ``own`` is this peer, whose messages have
+    ``batch`` bytes of items.
+    """
+
+    def __init__(self, asking: Asking, own: Hop, workers: Working, batch: int) -> None:
+        self._asking = asking
+        self._own = own
+        self._workers = workers
+        self._batch = batch
+
+    async def ask(self, query: str, question: ShellQuestion) -> AsyncGenerator[Deliver | Conclude, None]:
+        """The items of the shell, each once, and the receipt last, with the lines of all cores.
+
+        Raises as :meth:`heptox.peer.runner.Runner.ask` and :func:`evaluated`.
+        """
+        ends = trio.current_time() + question.seconds
+        await self._check(question)
+        asked = _Asked()
+        for number, core in enumerate(question.split.cores, 1):
+            await self._gather(f"{query[:-2]}{number:02x}", core, question, _left(ends, question), asked)
+        items = await self._computed(question, asked, _left(ends, question))
+        for batch in batches(items, self._batch):
+            yield Deliver(query, (self._own,), batch)
+        yield Conclude(Receipt(query, tuple(asked.lines), len(items), _report(question, asked)))
+
+    async def _check(self, question: ShellQuestion) -> None:
+        """Raise what is wrong with the query as it was written (HX3007, HX3008) before peers are asked."""
+        with suppress(StoreError):  # what it comes to where there is nothing
+            written = replace(question.written, documents=(_NOTHING,))
+            await evaluated(self._workers, written, min(question.seconds, _CHECKED))
+
+    async def _gather(self, query: str, core: Core, question: ShellQuestion, seconds: float, asked: _Asked) -> None:
+        """Ask the network for the items of a core."""
+        expression, written = counted_query(core.query), question.written
+        answers = asked.answers[core.variable] = CoreAnswers()
+        asking = self._asking(
+            encode_query(expression),
+            print_query(expression, written.prefixes),
+            hops=question.hops,
+            seconds=seconds,
+            budget=written.characters,
+            explain=question.explain,
+            query=query,
+        )
+        async with aclosing(asking) as parts:
+            async for part in parts:
+                if isinstance(part, Conclude):
+                    asked.lines += part.receipt.lines
+                else:
+                    answers.add(tuple(hop.peer for hop in part.origin), (*part.items, *part.repeated))
+                    asked.names[part.origin[-1].peer] = part.origin[-1].name
+
+    async def _computed(self, question: ShellQuestion, asked: _Asked, seconds: float) -> list[str]:
+        """The items of the shell over what the cores have brought."""
+        document = await trio.to_thread.run_sync(answers_document, asked.answers)
+        shell = replace(question.written, text=question.split.text, documents=(document,))
+        shell.parts()  # which are not too large
+        try:
+            found = await evaluated(self._workers, shell, question.seconds, left=seconds)
+        except StoreError as error:  # at a place of the shell, which is not where it was written
+            raise StoreError([replace(fault, position=None, excerpt=None) for fault in error.faults]) from None
+        return list({digest_of(item): item for item in found}.values())
+
+
+def _left(ends: float, question: ShellQuestion) -> float:
+    return max(ends - trio.current_time(), question.seconds * _LEAST)
+
+
+def _report(question: ShellQuestion, asked: _Asked) -> Shell:
+    several = [core.peers for core in asked.answers.values() if len(core.peers) > 1]
+    overlapping = {asked.names[peer] for peers in several for peer in peers}
+    cores = tuple(print_query(core.query, question.written.prefixes) for core in question.split.cores)
+    return Shell(question.split.shell, cores, tuple(sorted(overlapping)))
