@@ -38,6 +38,7 @@ from heptox.grammar.counted import (
     NODES as NODES,
     counted_query as counted_query,
     each_item as each_item,
+    uncounted as uncounted,
 )
 from heptox.grammar.function_kinds import type_of as type_of
 from heptox.grammar.function_terms import FoundTerm as FoundTerm, FunctionTerms as FunctionTerms
@@ -80,6 +81,7 @@ from heptox.grammar.rules import (
     print_rules_file as print_rules_file,
 )
 from heptox.grammar.spelling import may_be_tag as may_be_tag, near_name as near_name
+from heptox.grammar.term_paths import steps_of as steps_of
 from heptox.grammar.written_values import ComputedValue as ComputedValue, value_text as value_text
 
 if TYPE_CHECKING:

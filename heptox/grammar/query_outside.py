@@ -141,6 +141,10 @@ def outside_name(token: Token) -> tuple[str, str | None]:
             return f"{kind} {words}", {"positional variable": _POSITION, "type declaration": _TYPES}.get(kind)
         case "OUTSIDE_ORDER":
             return f"order modifier {words}", "leave it out"
+        case "OUTSIDE_VARIABLE_CALL":
+            return f"a call of {words.removesuffix('(').strip()}", "write what the function does"
+        case "OUTSIDE_INLINE":
+            return "inline function", NOTHING
         case _:
             first = words.split()[0]
             known = words if words in _CONSTRUCTS else first

@@ -72,7 +72,7 @@ class StepBuilder:
             return self.refusals.refused(part, what, "leave the step out" if part.type == "CONTEXT_ITEM" else None)
         if part.data == "call":
             return self.refused_call(part)
-        if part.data in ("outside_construct", "computed"):
+        if part.data in ("outside_construct", "computed", "inline_function", "variable_call"):
             return self.refusals.refused_token(outside_token(part))
         if part.data == "document":
             return self.refusals.refused(part, "the document node alone", "begin with /name or //name")

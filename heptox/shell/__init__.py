@@ -2,6 +2,11 @@
 (``semantics.md`` section 7, *the core travels, the shell stays*).
 """
 
-from heptox.shell.answers import CoreAnswers as CoreAnswers, answers_document as answers_document
-from heptox.shell.counted_items import CountedItem as CountedItem, counted_item as counted_item
+from heptox.shell.answers import (
+    CoreAnswers as CoreAnswers,
+    Gathered as Gathered,
+    answers_document as answers_document,
+)
+from heptox.shell.counted_items import CountedItem as CountedItem
+from heptox.shell.schema_knowledge import with_schema as with_schema
 from heptox.shell.splitting import Core as Core, Split as Split, is_ordered as is_ordered, split as split

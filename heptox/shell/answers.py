@@ -2,76 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from copy import deepcopy
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from lxml import etree
 
-from heptox.shell.counted_items import Identity, counted_item
+from heptox.shell.counted_items import CountedItem, Identity, Key
 from heptox.shell.splitting import ANSWERS
+
+PeerPath: TypeAlias = tuple[str, ...]
+"""The peers along which items have come, the last of which has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The items of a core in the elements that counted them; how many were one with others by their keys, and how many
+    values contradict others then; and the peers that may have items of the same nodes, which no key tells.
+    """
+
+    items: tuple[etree._Element, ...]
+    merged: int
+    conflicts: int
+    overlapping: frozenset[str]
 
 
 @dataclass(slots=True)
 class CoreAnswers:
     """The counted items of one core, by the paths along which they have come."""
 
-    _paths: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
+    _paths: dict[PeerPath, list[str]] = field(default_factory=dict)
 
-    def add(self, path: tuple[str, ...], items: Iterable[str]) -> None:
-        """Items have come along a path of peers, the last of which has them."""
+    def add(self, path: PeerPath, items: Iterable[str]) -> None:
+        """Items have come along a path."""
         self._paths.setdefault(path, []).extend(items)
 
-    @property
-    def peers(self) -> frozenset[str]:
-        """The peers that have items."""
-        return frozenset(path[-1] for path, items in self._paths.items() if items)
-
-    def items(self) -> list[etree._Element]:
-        """The items of all peers: of one that several paths lead to each as often as along the path that brings it
-        most often.
+    def gathered(self) -> Gathered:
+        """The items of all peers. What several paths to one peer bring is there as often as along the path that brings
+        it most often; between peers nodes are one whose keys are equal.
         """
-        found: list[etree._Element] = []
-        by_peer: dict[str, list[list[etree._Element]]] = {}
+        ways: dict[str, list[list[CountedItem]]] = {}
         for path, items in self._paths.items():
-            by_peer.setdefault(path[-1], []).append(_matches(items))
-        for ways in by_peer.values():
-            found += ways[0] if len(ways) == 1 else _most(ways)
-        return found
+            ways.setdefault(path[-1], []).append(_matches(items))
+        pairs = [(peer, item) for peer, several in ways.items() for item in _most(several)]
+        found: list[CountedItem] = []
+        known: dict[Key, CountedItem] = {}
+        conflicts, without_key = 0, set[str]()
+        for peer, item in pairs:
+            if (key := item.key) is None:
+                without_key.add(peer)
+                found.append(item)
+            elif key in known:
+                conflicts += known[key].unite(item)
+            else:
+                known[key] = item
+                found.append(item)
+        overlapping = frozenset(without_key) if len(without_key) > 1 else frozenset[str]()
+        return Gathered(tuple(item.element for item in found), len(pairs) - len(found), conflicts, overlapping)
 
 
-def _matches(items: Iterable[str]) -> list[etree._Element]:
+def _matches(items: Iterable[str]) -> list[CountedItem]:
     """The items that have come along one path, for each match one."""
-    found: dict[Identity, etree._Element] = {}
-    for item in map(counted_item, items):
-        found.setdefault(item.identity, item.element)
+    found: dict[Identity, CountedItem] = {}
+    for item in map(CountedItem.read, items):
+        found.setdefault(item.identity, item)
     return list(found.values())
 
 
-def _most(ways: Iterable[Iterable[etree._Element]]) -> list[etree._Element]:
+def _most(ways: Sequence[list[CountedItem]]) -> list[CountedItem]:
     """Of each item as many as there are along the path with most."""
-    found: dict[bytes, list[etree._Element]] = {}
+    if len(ways) == 1:
+        return ways[0]
+    found: dict[bytes, list[CountedItem]] = {}
     for items in ways:
-        alike: dict[bytes, list[etree._Element]] = {}
+        alike: dict[bytes, list[CountedItem]] = {}
         for item in items:
-            alike.setdefault(_content(item), []).append(item)
+            alike.setdefault(item.content, []).append(item)
         for content, several in alike.items():
             if len(several) > len(found.get(content, ())):
                 found[content] = several
     return [item for several in found.values() for item in several]
 
 
-def _content(element: etree._Element) -> bytes:
-    """What an item says: the order of siblings that mapping makes carries no meaning."""
-    copy = deepcopy(element)
-    for parent in copy.iter():
-        parent[:] = sorted(parent, key=lambda child: etree.tostring(child, method="c14n"))
-    return etree.tostring(copy, method="c14n")
-
-
-def answers_document(answers: Mapping[str, CoreAnswers]) -> str:
+def answers_document(answers: Mapping[str, Gathered]) -> str:
     """The document that a shell is asked about: the items of each core by its variable."""
     root = etree.Element(ANSWERS)
     for variable, core in answers.items():
-        etree.SubElement(root, variable).extend(core.items())
+        etree.SubElement(root, variable).extend(core.items)
     return etree.tostring(root, encoding="unicode")

@@ -1,70 +1,155 @@
-"""Counted items as they come: each node once, and without what it was told apart by."""
+"""Counted items as they come: each node once, nodes of equal keys as one, and without what they are told apart by."""
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from lxml import etree
 
-from heptox.grammar import ITEM
+from heptox.grammar import ITEM, NODES
 
 Identity: TypeAlias = bytes
-"""Which node, or match, an item is of: comparable within the answer of one path."""
+"""Which match an item is of: comparable within the answer of one path."""
+Key: TypeAlias = tuple[str, ...]
+"""Where an item comes from in the query, and the keys of all nodes that it is of: comparable between peers."""
+
+_PARSER: Final = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+_KEY: Final = "k"
+"""How the names of elements begin that hold keys; those that hold identities begin otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CountedItem:
-    """An item, in the element that counted it, and which match it is of."""
+    """An item in the element that counts it, in which others are counted in turn."""
 
-    identity: Identity
-    element: etree._Element
+    counted: etree._Element
+
+    @classmethod
+    def read(cls, text: str) -> CountedItem:
+        """The item behind a text, in which each node is once.
+
+        It is one item: where it comes in several ways, each is the same.
+        """
+        item = cls(etree.fromstring(text, _PARSER))
+        item._keep_distinct()
+        return item
+
+    @property
+    def identity(self) -> Identity:
+        """What tells its match from others."""
+        nodes = deepcopy(self.counted[-1])
+        for key in [part for part in nodes if str(part.tag).startswith(_KEY)]:
+            nodes.remove(key)
+        return etree.tostring(nodes, method="c14n")
+
+    @property
+    def key(self) -> Key | None:
+        """What its nodes have in common with those of other peers; ``None`` where one of them has no key."""
+        nodes = self.counted[-1]
+        values = [part.text or "" for part in nodes if str(part.tag).startswith(_KEY)]
+        has_all = values and 2 * len(values) == len(nodes) and all(values)
+        return (nodes.text or "", *values) if has_all else None
+
+    @property
+    def element(self) -> etree._Element:
+        """The item, in the element that counted it, and without what it was told apart by."""
+        found = deepcopy(self.counted)
+        _unwrap(found)
+        return found
+
+    @property
+    def content(self) -> bytes:
+        """What the item says: the order of siblings that mapping makes carries no meaning."""
+        found = self.element
+        for parent in found.iter():
+            parent[:] = sorted(parent, key=lambda child: etree.tostring(child, method="c14n"))
+        return etree.tostring(found, method="c14n")
+
+    def unite(self, other: CountedItem) -> int:
+        """Take up what another item says of the same nodes; how many values contradict those that are here.
+
+        Items in it are one where their keys are equal; of what is once below a node, different values stay side by
+        side.
+        """
+        return _unite(self.counted, other.counted)
+
+    def _keep_distinct(self) -> None:
+        for again in list(self.counted)[1:-1]:
+            self.counted.remove(again)
+        _keep_distinct(self.counted)
 
 
-def counted_item(text: str) -> CountedItem:
-    """The item behind the text of a counted one; each node within it is there once."""
-    element = etree.fromstring(text, _PARSER)
-    return CountedItem(_taken(element), element)
+def _counted_in(element: etree._Element) -> list[CountedItem]:
+    return [CountedItem(child) for child in element if child.tag == ITEM]
 
 
-_PARSER = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True, remove_comments=False)
-
-
-def _taken(item: etree._Element) -> Identity:
-    """What tells an item apart, which is taken from it; what it holds is put in order.
-
-    It is one item: where it comes in several ways, each is the same.
-    """
-    nodes = item[-1]
-    item.remove(nodes)
-    _gather(item)
-    for again in list(item)[1:]:
-        item.remove(again)
-    return etree.tostring(nodes, method="c14n")
-
-
-def _gather(element: etree._Element) -> None:
-    """Put items in the places of the elements that counted them, each once, at any depth."""
+def _keep_distinct(element: etree._Element) -> None:
+    """Remove items in an element, at any depth, that are of matches that others are of."""
     seen: set[Identity] = set()
     for child in list(element):
+        if child.tag == ITEM:
+            item = CountedItem(child)
+            item._keep_distinct()
+            if item.identity in seen:
+                _remove(child)
+            seen.add(item.identity)
+        elif child.tag != NODES:
+            _keep_distinct(child)
+
+
+def _unite(first: etree._Element, second: etree._Element) -> int:
+    conflicts = 0
+    keyed = {item.key: item for item in _counted_in(first)}
+    for item in _counted_in(second):
+        if item.key is not None and item.key in keyed:
+            conflicts += keyed[item.key].unite(item)
+        else:
+            first.insert(0, deepcopy(item.counted))
+    for name, value in second.items():
+        conflicts += first.get(str(name), value) != value
+        first.set(str(name), first.get(str(name), value))
+    for child in second:
+        if child.tag not in (ITEM, NODES):
+            conflicts += _take_up(first, child)
+    return conflicts
+
+
+def _take_up(first: etree._Element, child: etree._Element) -> int:
+    """Take up a child that is once below its parent, or several that are not counted; 1 for one that contradicts."""
+    same = first.findall(str(child.tag))
+    if len(same) == 1 and len(child):
+        return _unite(same[0], child)
+    if any(_text(child) == _text(each) for each in same):
+        return 0
+    first.insert(0, deepcopy(child))
+    return int(bool(same))
+
+
+def _text(element: etree._Element) -> bytes:
+    return etree.tostring(element, method="c14n", with_tail=False)
+
+
+def _unwrap(item: etree._Element) -> None:
+    """Take out what the item is told apart by, and put items in the places of the elements that counted them."""
+    _remove(item[-1])
+    _unwrap_below(item)
+
+
+def _unwrap_below(element: etree._Element) -> None:
+    for child in list(element):
         if child.tag != ITEM:
-            _gather(child)
+            _unwrap_below(child)
             continue
-        identity = _taken(child)
-        if identity not in seen:
-            seen.add(identity)
-            _put(element, child)
+        _unwrap(child)
+        element.attrib.update(child.attrib)
+        _add_text(child, child.text)
+        for part in list(child):
+            tail, part.tail = part.tail, None
+            child.addprevious(part)
+            _add_text(child, tail)
         _remove(child)
-
-
-def _put(parent: etree._Element, item: etree._Element) -> None:
-    """Put what an element holds before it, and its attributes to those of its parent."""
-    parent.attrib.update(item.attrib)
-    _add_text(item, item.text)
-    for part in list(item):
-        tail, part.tail = part.tail, None
-        item.addprevious(part)
-        _add_text(item, tail)
 
 
 def _remove(item: etree._Element) -> None:

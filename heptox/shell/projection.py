@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Final
 
 from heptox.grammar import syntax
+
+_NAMELESS: Final = "heptox-node"
+"""The name of an element of which only what is in it is needed."""
 
 
 @dataclass(slots=True)
@@ -39,7 +43,7 @@ def name_of(path: syntax.PathExpression) -> str | None:
 
 
 def projected(variable: str, name: str | None, projection: Projection) -> syntax.Expression:
-    """A variable's node with what is needed of it; all of it where its name is not known.
+    """A variable's node with what is needed of it: where its name is not known, and not needed, by another name.
 
     >>> from heptox.grammar import print_query
     >>> needed = Projection()
@@ -47,9 +51,9 @@ def projected(variable: str, name: str | None, projection: Projection) -> syntax
     >>> print_query(projected("$a", "a", needed))
     '<a>{for $heptox-p1 in $a/b return <b>{$heptox-p1/@c}</b>}</a>'
     """
-    if name is None or projection.whole:
+    if projection.whole:
         return syntax.PathExpression(variable)
-    return _element(variable, name, projection, (f"$heptox-p{number}" for number in count(1)))
+    return _element(variable, name or _NAMELESS, projection, (f"$heptox-p{number}" for number in count(1)))
 
 
 def _element(variable: str, name: str, projection: Projection, fresh: Iterator[str]) -> syntax.ElementConstructor:

@@ -9,8 +9,8 @@ is asked again for each item of another. The text of the shell stays as it was w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Final, Literal, NoReturn, TypeAlias
 
@@ -19,32 +19,29 @@ from lark import Token, Tree
 from heptox.checks import Check, no_check
 from heptox.errors import GrammarError
 from heptox.grammar import ITEM, NO_NAMES, NameTable, QueryText, each_item, syntax
+from heptox.shell.parts import Part, begin_at_documents, begins_at_documents, conjuncts, cuts, is_document, span
 from heptox.shell.projection import Projection, is_plain, name_of, projected
+from heptox.shell.scope import (
+    Frame,
+    Node,
+    Other,
+    Path,
+    Place,
+    Scope,
+    bound_by_cores,
+    is_of_cores,
+    resolved,
+    speaks_of_documents,
+)
 
-Part: TypeAlias = Tree[Token] | Token
 Kind: TypeAlias = Literal["node", "value"]
 
 ANSWERS: Final = "heptox-answers"
 """The element that holds what the cores have brought, each in an element of its own."""
-_TUPLE: Final = "heptox-tuple"
 _EACH: Final = "heptox-each"
 _ITEMS: Final[Mapping[Kind, str]] = {"node": "(@*|node())", "value": "xs:untypedAtomic(string(.))"}
 """The items in the elements around them."""
 _VARIABLES: Final = re.compile(r"\$[^\s$,:()=]+(?::[^\s$,:()=]+)?")
-_WRAPPING: Final = ("expressions", "path", "parenthesised")
-_BOOLEAN: Final = ("comparison", "conjunction", "disjunction", "quantified", "path", "name_test", "attribute_test")
-"""Parts that are one other, and parts that are conditions, or nodes, and no number."""
-_CONDITIONS: Final = (
-    "not",
-    "exists",
-    "empty",
-    "boolean",
-    "contains",
-    "starts-with",
-    "ends-with",
-    "matches",
-    "deep-equal",
-)
 MOST_CORES: Final = 20
 """Cores of one query."""
 _ONLY_COUNTED: Final = ("count", "exists", "empty", "not")
@@ -56,8 +53,9 @@ _ELSEWHERE: Final = {
         ("root", "path", "base-uri", "document-uri", "uri-collection"), "peers give no documents, only items"
     ),
 }
-_OF_NODES: Final = frozenset(("union", "intersect", "except", "is", "<<", ">>"))
-"""Operators that tell nodes apart."""
+_COMPARING: Final = ("is", "<<", ">>")
+_SETS: Final = ("|", "union", "intersect", "except")
+_BELOW: Final = "begin with /name or //name"
 _UPWARD: Final = "bind the node above with for, and go down from it"
 _AXES: Final = ("child", "descendant", "attribute", "self", "descendant-or-self")
 
@@ -109,109 +107,41 @@ def is_ordered(expression: syntax.Expression) -> bool:
     return any(isinstance(node, syntax.Flwor) and node.order for node in syntax.nodes(expression))
 
 
-@dataclass(slots=True)
-class _Frame:
-    """A core that brings tuples: its clauses so far, and what stands in a tuple."""
-
-    number: int
-    clauses: list[syntax.For | syntax.Let] = field(default_factory=list)
-    where: list[syntax.Condition] = field(default_factory=list)
-    slots: list[Callable[[], syntax.Expression]] = field(default_factory=list)
-
-    @property
-    def has_loop(self) -> bool:
-        """Whether there are matches: without a ``for`` there is no core."""
-        return any(isinstance(clause, syntax.For) for clause in self.clauses)
-
-    @property
-    def variable(self) -> str:
-        """The variable of the shell for a tuple."""
-        return f"$heptox-tuple{self.number}"
-
-    def slot(self, content: Callable[[], syntax.Expression]) -> str:
-        """A new place in the tuple; how the shell calls it."""
-        self.slots.append(content)
-        return f"{self.variable}/Q{{}}v{len(self.slots)}"
-
-    def core(self) -> syntax.Expression:
-        """The core: all that is needed of it has been looked at."""
-        slots = tuple(
-            syntax.ElementConstructor(f"v{number}", (), (content(),)) for number, content in enumerate(self.slots, 1)
-        )
-        return syntax.Flwor(
-            tuple(self.clauses), syntax.conjunction(self.where), syntax.ElementConstructor(_TUPLE, (), slots)
-        )
-
-
-@dataclass(slots=True)
-class _Node:
-    """A variable that stands for a node, or nodes, that a core brings; of a ``frame``, whose clauses bind it."""
-
-    projection: Projection
-    frame: _Frame | None = None
-
-
-@dataclass(slots=True)
-class _Path:
-    """A variable that ``let`` binds to a path in the clauses of a frame; the shell may need it, too."""
-
-    frame: _Frame
-    path: syntax.PathExpression
-    written: Part
-    is_of_documents: bool
-    used: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Other:
-    """A variable that is the shell's own."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Document:
-    """A variable that stands for the document."""
-
-
-_Place: TypeAlias = _Node | _Path | _Other | _Document
-_Scope: TypeAlias = Mapping[str, _Place]
-
-
 class _Splitter:
     def __init__(self, reading: QueryText) -> None:
         self._reading = reading
         self._cores: list[tuple[Callable[[], syntax.Expression], Kind]] = []
         self._frames = count(1)
-        operators = reading.tree.scan_values(lambda each: isinstance(each, Token) and each.type == "OUTSIDE_OPERATOR")
-        self._compares_nodes = not _OF_NODES.isdisjoint(map(str, operators))
+        self._documents = begin_at_documents(reading.tree)
 
     def split(self) -> Split:
         """The cores and the shell."""
         *declarations, body = self._reading.tree.children
-        scope: dict[str, _Place] = {}
+        scope: dict[str, Place] = {}
         parts = [(declaration, self._declaration(declaration, scope)) for declaration in declarations]
         said = self._text_of(body, scope, None)
         cores = [Core(query(), f"heptox-core{number}", kind) for number, (query, kind) in enumerate(self._cores, 1)]
         own = [part for part in declarations if isinstance(part, Tree) and part.data != "declaration"]
-        begin, end = _span([*own, body][0])[0], _span(body)[0]
+        begin, end = span([*own, body][0])[0], span(body)[0]
         setters = [(part, text) for part, text in parts if part not in own]
         declared = self._spliced(begin, end, [(part, text) for part, text in parts if part in own])
         return Split(tuple(cores), self._spliced(0, begin, setters), f"{declared}{said}")
 
-    def _declaration(self, declaration: Part, scope: dict[str, _Place]) -> str:
+    def _declaration(self, declaration: Part, scope: dict[str, Place]) -> str:
         """The text of a declaration, whose variable is in the scope then."""
         assert isinstance(declaration, Tree)
         names = _VARIABLES.findall(str(declaration.children[0]))
         if declaration.data != "variable_declaration":
-            return self._children(declaration, {**scope, **dict.fromkeys(names, _Other())}, None)
+            return self._children(declaration, {**scope, **dict.fromkeys(names, Other())}, None)
         source = declaration.children[-1]
         place = self._place(source, scope) if len(declaration.children) > 1 else None
         text = self._text_of(source, scope, None) if place is None else place[1]
-        scope[names[0]] = _Other() if place is None else place[0]
-        return self._spliced(*_span(declaration), [(source, text)])
+        scope[names[0]] = Other() if place is None else place[0]
+        return self._spliced(*span(declaration), [(source, text)])
 
     # -- texts ---------------------------------------------------------------------------------------------------
 
-    def _text_of(self, part: Part, scope: _Scope, frame: _Frame | None, *, exists: bool = False) -> str:
+    def _text_of(self, part: Part, scope: Scope, frame: Frame | None, *, exists: bool = False) -> str:
         """What stands in the shell for a part; where it only ``exists``, it matters how often."""
         if isinstance(part, Token):
             return self._token(part, scope)
@@ -227,43 +157,48 @@ class _Splitter:
                 return self._call(part, scope, frame)
             case "expressions" | "parenthesised" if len(part.children) == 1:
                 inner = part.children[0]
-                return self._spliced(*_span(part), [(inner, self._text_of(inner, scope, frame, exists=exists))])
+                return self._spliced(*span(part), [(inner, self._text_of(inner, scope, frame, exists=exists))])
+            case "inline_function":
+                names = _VARIABLES.findall(str(part.children[0]))
+                return self._children(part, {**scope, **dict.fromkeys(names, Other())}, frame)
             case "union" | "operation":
-                self._check_sets(part)
+                self._check_nodes(part, scope)
             case "axis_step" if str(part.children[0]).removesuffix("::").strip() not in _AXES:
                 self._refuse(part, f"the axis {part.children[0]}", _UPWARD)
             case "document":
-                self._refuse(part, "the document itself", "begin with /name or //name")
+                self._refuse(part, "the document itself", _BELOW)
             case _:
                 pass
         return self._children(part, scope, frame)
 
-    def _token(self, token: Token, scope: _Scope) -> str:
+    def _token(self, token: Token, scope: Scope) -> str:
         if token.type == "OUTSIDE_CONSTRUCT":
             what = "the parent step .." if token == ".." else str(token)
             self._refuse(token, what, _UPWARD if token == ".." else None)
+        if token.type == "VARIABLE" and token in self._documents:
+            self._refuse(token, "the document itself", _BELOW)
         if token.type == "VARIABLE":
             self._used(str(token), (), scope)
         return str(token)
 
-    def _used(self, variable: str, steps: Sequence[syntax.Step], scope: _Scope, *, exists: bool = False) -> None:
+    def _used(self, variable: str, steps: Sequence[syntax.Step], scope: Scope, *, exists: bool = False) -> None:
         """The shell needs what steps lead to from a variable."""
         match scope.get(variable):
-            case _Node() as node:
+            case Node() as node:
                 node.projection.use(steps, exists=exists)
-            case _Path() as path:
+            case Path() as path:
                 path.used = True
             case _:
                 pass
 
-    def _children(self, tree: Tree[Token], scope: _Scope, frame: _Frame | None) -> str:
-        return self._spliced(*_span(tree), [(child, self._text_of(child, scope, frame)) for child in tree.children])
+    def _children(self, tree: Tree[Token], scope: Scope, frame: Frame | None) -> str:
+        return self._spliced(*span(tree), [(child, self._text_of(child, scope, frame)) for child in tree.children])
 
     def _spliced(self, begin: int, end: int, parts: Sequence[tuple[Part, str]]) -> str:
         """The text between two places with other texts for some parts."""
         pieces, place = [], begin
         for part, text in parts:
-            first, last = _span(part)
+            first, last = span(part)
             pieces += [self._reading.text[place:first], text]
             place = last
         return "".join((*pieces, self._reading.text[place:end]))
@@ -272,18 +207,18 @@ class _Splitter:
         message = f"{what} is not asked of peers, and their answers do not have it"
         raise GrammarError(self._reading.fault("HX3070", message, part, hint))
 
-    def _check_sets(self, tree: Tree[Token]) -> None:
-        """Refuse what tells nodes of cores apart: what two cores bring are two nodes, though they may be one."""
-        operators = [str(child) for child in tree.children if isinstance(child, Token)]
-        if tree.data == "union" or not _OF_NODES.isdisjoint(operators):
-            for child in tree.children:
-                if isinstance(child, Tree) and _begins_at_documents(child.children):
-                    what = f"the operator {next(iter(operators), '|')} over a path from documents"
-                    self._refuse(child, what, "(a | b) as a step, or (q, q)")
+    def _check_nodes(self, tree: Tree[Token], scope: Scope) -> None:
+        """Refuse what tells nodes apart that cores bring: two of them may be one, and their order means nothing."""
+        operators = ["|"] if tree.data == "union" else [str(each) for each in tree.children if isinstance(each, Token)]
+        for operator in operators:
+            if operator in _COMPARING:
+                self._refuse(tree, f"the operator {operator}", "compare values with =")
+            if operator in _SETS and any(is_of_cores(child, scope) for child in tree.children):
+                self._refuse(tree, f"the operator {operator} over what peers are asked", "(a | b) as a step, or (q, q)")
 
     # -- cores ---------------------------------------------------------------------------------------------------
 
-    def _core(self, query: Callable[[], syntax.Expression], kind: Kind, frame: _Frame | None, part: Part) -> str:
+    def _core(self, query: Callable[[], syntax.Expression], kind: Kind, frame: Frame | None, part: Part) -> str:
         """A new core, in the tuples of a frame if there is one; how the shell calls its items."""
         if frame is not None:
             items = frame.slot(lambda: _wrapped(query()))
@@ -294,35 +229,31 @@ class _Splitter:
         self._cores.append((query, kind))
         return f"$heptox-core{len(self._cores)}"
 
-    def _frame_of(self, expression: syntax.Expression, scope: _Scope) -> _Frame | None:
+    def _frame_of(self, expression: syntax.Expression, scope: Scope) -> Frame | None:
         """The innermost frame whose variables an expression speaks of."""
-        frames = [place.frame for name in _free(expression) if isinstance(place := scope.get(name), _Node | _Path)]
+        frames = [place.frame for name in _free(expression) if isinstance(place := scope.get(name), Node | Path)]
         return max((frame for frame in frames if frame is not None), key=lambda frame: frame.number, default=None)
 
-    def _asked(self, part: Part, scope: _Scope) -> syntax.Expression | GrammarError:
+    def _asked(self, part: Part, scope: Scope) -> syntax.Expression | GrammarError:
         """The expression of the fragment that a part is, over documents and the variables of frames."""
-        found = self._reading.expression(part, _bound_by_cores(scope))
+        found = self._reading.expression(part, bound_by_cores(scope))
         if not isinstance(found, GrammarError) and is_ordered(found):
             return GrammarError(self._reading.fault("HX3070", "order by is the shell's", part))
         return found
 
-    def _path(self, tree: Tree[Token], scope: _Scope, frame: _Frame | None, *, exists: bool) -> str:
+    def _path(self, tree: Tree[Token], scope: Scope, frame: Frame | None, *, exists: bool) -> str:
         """A path from documents is a core as far as the fragment has it; one from a variable says what is needed."""
-        begin, end = _span(tree)
+        begin, end = span(tree)
         children = tree.children
         first = children[0]
-        if isinstance(scope.get(str(first)), _Document) or (isinstance(first, Tree) and first.data == "document"):
-            children = children[1:]
-            if not children:
-                self._refuse(tree, "the document itself", "begin with /name or //name")
-        if _begins_at_documents(children):
+        if begins_at_documents(children):
             return self._core_path(tree, children, scope, frame, exists=exists)
         place = scope.get(str(first)) if isinstance(first, Token) else None
-        if isinstance(place, _Node | _Path):
+        if isinstance(place, Node | Path):
             steps, plain = self._plain_steps(children[1:])
             rest = children[1 + plain :]
             is_deep = bool(rest) and isinstance(rest[0], Token) and rest[0].type == "DOUBLE_SLASH"
-            if is_deep and place.frame is not None and not self._compares_nodes:
+            if is_deep and place.frame is not None:
                 return self._core_path(tree, children, scope, frame, exists=exists, least=2 + plain)
             self._used(str(first), steps, scope, exists=exists and not rest)
             return self._spliced(begin, end, [(part, self._text_of(part, scope, frame)) for part in rest])
@@ -334,15 +265,15 @@ class _Splitter:
         self,
         tree: Tree[Token],
         children: list[Part],
-        scope: _Scope,
-        frame: _Frame | None,
+        scope: Scope,
+        frame: Frame | None,
         *,
         exists: bool,
         least: int = 1,
     ) -> str:
         """A path of which a core says more than its ``least`` first parts, as many as the fragment has."""
         reason: GrammarError | None = None
-        for cut in _cuts(children, least):
+        for cut in cuts(children, least):
             rest = children[cut:]
             found = self._asked(Tree("path", children[:cut], tree.meta), scope)
             if isinstance(found, GrammarError):
@@ -352,12 +283,12 @@ class _Splitter:
             projection.use(self._plain_steps(rest)[0], exists=exists and not rest)
             text = self._of_path(found, projection, scope, tree)
             said = [(part, self._text_of(part, scope, frame)) for part in rest]
-            return text + self._spliced(_span(children[cut - 1])[1], _span(tree)[1], said)
+            return text + self._spliced(span(children[cut - 1])[1], span(tree)[1], said)
         fault = reason.faults[0] if reason is not None else None
         message = f"no peer can be asked for this path{f': {fault.message}' if fault else ''}"
         raise GrammarError(self._reading.fault("HX3070", message, tree, fault.hint if fault else None))
 
-    def _of_path(self, found: syntax.Expression, projection: Projection, scope: _Scope, part: Part) -> str:
+    def _of_path(self, found: syntax.Expression, projection: Projection, scope: Scope, part: Part) -> str:
         """A core of the items of a path, each with what is needed of it."""
         frame = self._frame_of(found, scope)
         if not isinstance(found, syntax.PathExpression):
@@ -365,7 +296,7 @@ class _Splitter:
         name, path = name_of(found), found
 
         def query() -> syntax.Expression:
-            if name is None or projection.whole:
+            if projection.whole:
                 return path
             return syntax.Flwor((syntax.For("$heptox-node", path),), None, projected("$heptox-node", name, projection))
 
@@ -390,12 +321,12 @@ class _Splitter:
 
     # -- expressions that bind variables --------------------------------------------------------------------------
 
-    def _flwor(self, tree: Tree[Token], scope: _Scope, frame: _Frame | None) -> str:
-        if _speaks_of_documents(tree, scope):
+    def _flwor(self, tree: Tree[Token], scope: Scope, frame: Frame | None) -> str:
+        if speaks_of_documents(tree, scope):
             found = self._asked(tree, scope)
             if not isinstance(found, GrammarError) and (kind := _kind(found)) is not None:
                 return self._core(lambda: found, kind, self._frame_of(found, scope), tree)
-            own, inner = _Frame(next(self._frames)), dict(scope)
+            own, inner = Frame(next(self._frames)), dict(scope)
             rest = list(tree.children)
             conditions: list[Part] = []
             while self._takes(rest[0], own, inner, conditions):
@@ -404,13 +335,13 @@ class _Splitter:
                 return self._framed(tree, own, inner, conditions, rest)
         return self._clauses(tree, list(tree.children), scope, frame)
 
-    def _takes(self, clause: Part, own: _Frame, scope: dict[str, _Place], conditions: list[Part]) -> bool:
+    def _takes(self, clause: Part, own: Frame, scope: dict[str, Place], conditions: list[Part]) -> bool:
         """Whether the core of a frame says a clause, but for ``conditions`` that are left."""
         if not isinstance(clause, Tree) or clause.data not in ("for_clause", "let_clause", "where_clause"):
             return False
         if clause.data == "where_clause":
-            for part in _conjuncts(clause.children[1]) if own.has_loop else ():
-                found = self._reading.condition(part, _bound_by_cores(scope))
+            for part in conjuncts(clause.children[1]) if own.has_loop else ():
+                found = self._reading.condition(part, bound_by_cores(scope))
                 if isinstance(found, GrammarError):
                     conditions.append(part)
                 else:
@@ -427,31 +358,31 @@ class _Splitter:
                 return False
         return True
 
-    def _takes_binding(self, binding: Part, own: _Frame, scope: dict[str, _Place], *, is_loop: bool) -> bool:
+    def _takes_binding(self, binding: Part, own: Frame, scope: dict[str, Place], *, is_loop: bool) -> bool:
         assert isinstance(binding, Tree)
-        found = self._reading.expression(binding.children[-1], _bound_by_cores(scope))
+        found = self._reading.expression(binding.children[-1], bound_by_cores(scope))
         is_plain_binding = not any(getattr(each, "type", "") == "OUTSIDE_BINDING" for each in binding.children)
         if not is_plain_binding or not isinstance(found, syntax.PathExpression):
             return False
         variable, start = str(binding.children[0]), scope.get(found.start)
-        is_of_documents = not found.start.startswith("$") or (isinstance(start, _Path) and start.is_of_documents)
+        is_of_documents = not found.start.startswith("$") or (isinstance(start, Path) and start.is_of_documents)
         if is_loop:
             own.clauses.append(syntax.For(variable, found))
-            scope[variable] = _Node(Projection(), own)
+            scope[variable] = Node(Projection(), own)
         else:
             own.clauses.append(syntax.Let(variable, found))
-            scope[variable] = _Path(own, found, binding.children[-1], is_of_documents)
+            scope[variable] = Path(own, found, binding.children[-1], is_of_documents)
         return True
 
     def _framed(
-        self, tree: Tree[Token], own: _Frame, scope: dict[str, _Place], conditions: list[Part], rest: list[Part]
+        self, tree: Tree[Token], own: Frame, scope: dict[str, Place], conditions: list[Part], rest: list[Part]
     ) -> str:
         """A ``for`` over the tuples of a core, which its first clauses and conditions ask for."""
         bound = ""
         for clause in own.clauses:
             place = scope[clause.variable]
-            if isinstance(place, _Node):
-                name = name_of(_resolved(clause.source, scope))
+            if isinstance(place, Node):
+                name = name_of(resolved(clause.source, scope))
                 slot = own.slot(_slot(clause.variable, name, place.projection))
                 bound += f"let {clause.variable} := {slot}/(@*|node()) "
         speaks = syntax.Flwor(tuple(own.clauses), syntax.conjunction(own.where), syntax.Sequence())
@@ -460,11 +391,11 @@ class _Splitter:
         said = " and ".join(f"({self._text_of(part, scope, own)})" for part in conditions)
         text = self._clauses(tree, rest, scope, own)
         for name, place in scope.items():
-            if isinstance(place, _Path) and place.frame is own and place.used:
+            if isinstance(place, Path) and place.frame is own and place.used:
                 bound += f"let {name} := {self._text_of(place.written, scope, own)} "
         return f"for {own.variable} in {items} {bound}{f'where {said} ' if said else ''}{text}"
 
-    def _clauses(self, tree: Tree[Token], parts: list[Part], scope: _Scope, frame: _Frame | None) -> str:
+    def _clauses(self, tree: Tree[Token], parts: list[Part], scope: Scope, frame: Frame | None) -> str:
         """The clauses of the shell that are left, and what is returned."""
         inner = dict(scope)
         texts: list[tuple[Part, str]] = []
@@ -475,37 +406,36 @@ class _Splitter:
                 texts.append((part, self._grouped(part, inner, frame)))
             else:
                 texts.append((part, self._text_of(part, inner, frame)))
-        return self._spliced(_span(parts[0])[0], _span(tree)[1], texts)
+        return self._spliced(span(parts[0])[0], span(tree)[1], texts)
 
-    def _binding(self, binding: Part, scope: dict[str, _Place], frame: _Frame | None) -> str:
+    def _binding(self, binding: Part, scope: dict[str, Place], frame: Frame | None) -> str:
         """The text of a binding, whose variables are in the scope then."""
         assert isinstance(binding, Tree)
         source = binding.children[-1]
         place = self._place(source, scope)
         text = place[1] if place is not None else self._text_of(source, scope, frame)
         variable = str(binding.children[0])
-        scope[variable] = _Other() if place is None else place[0]
+        scope[variable] = Other() if place is None else place[0]
         for child in binding.children[1:-1]:
-            scope.update((name, _Other()) for name in _VARIABLES.findall(str(child)))
-        return self._spliced(*_span(binding), [(source, text)])
+            scope.update((name, Other()) for name in _VARIABLES.findall(str(child)))
+        return self._spliced(*span(binding), [(source, text)])
 
-    def _place(self, source: Part, scope: _Scope) -> tuple[_Place, str] | None:
+    def _place(self, source: Part, scope: Scope) -> tuple[Place, str] | None:
         """What a variable stands for that is bound to a path of documents alone, and the text of the path."""
         tree = source if isinstance(source, Tree) else Tree("path", [source])
         if tree.data != "path":
             return None
-        first = tree.children[0]
-        if len(tree.children) == 1 and isinstance(first, Tree) and first.data == "document":
-            return _Document(), "()"
-        if not _begins_at_documents(tree.children):
+        if is_document(tree):
+            return Other(), "()"  # nothing is left that speaks of it
+        if not begins_at_documents(tree.children):
             return None
         found = self._asked(tree, scope)
         if isinstance(found, GrammarError):
             return None
         projection = Projection()
-        return _Node(projection), self._of_path(found, projection, scope, tree)
+        return Node(projection), self._of_path(found, projection, scope, tree)
 
-    def _grouped(self, clause: Tree[Token], scope: dict[str, _Place], frame: _Frame | None) -> str:
+    def _grouped(self, clause: Tree[Token], scope: dict[str, Place], frame: Frame | None) -> str:
         """Keys of groups, and numbers of tuples: variables of the shell."""
         texts: list[tuple[Part, str]] = []
         keys = [part for part in clause.children[1:] if isinstance(part, Tree)]
@@ -516,92 +446,25 @@ class _Splitter:
             else:
                 self._used(str(key.children[0]), (), scope)
         names = [str(key.children[0]) for key in keys] or [str(clause.children[-1])]
-        scope.update(dict.fromkeys(names, _Other()))
-        return self._spliced(*_span(clause), texts)
+        scope.update(dict.fromkeys(names, Other()))
+        return self._spliced(*span(clause), texts)
 
-    def _quantified(self, tree: Tree[Token], scope: _Scope, frame: _Frame | None) -> str:
+    def _quantified(self, tree: Tree[Token], scope: Scope, frame: Frame | None) -> str:
         inner = dict(scope)
         texts: list[tuple[Part, str]] = []
         for part in tree.children[1:]:
             is_binding = isinstance(part, Tree) and part.data == "for_binding"
             texts.append((part, self._binding(part, inner, frame) if is_binding else self._text_of(part, inner, frame)))
-        return self._spliced(*_span(tree), texts)
+        return self._spliced(*span(tree), texts)
 
-    def _call(self, tree: Tree[Token], scope: _Scope, frame: _Frame | None) -> str:
+    def _call(self, tree: Tree[Token], scope: Scope, frame: Frame | None) -> str:
         name = str(tree.children[0]).removeprefix("fn:")
         arguments = tree.children[1:]
         if name in _ELSEWHERE or (name == "collection" and arguments):
             self._refuse(tree, f"the function {name}()", _ELSEWHERE.get(name, "collection() has no argument"))
         exists = name in _ONLY_COUNTED and len(arguments) == 1
         texts = [(part, self._text_of(part, scope, frame, exists=exists)) for part in arguments]
-        return self._spliced(*_span(tree), texts)
-
-
-def _span(part: Part) -> tuple[int, int]:
-    """Where a part begins and ends in the text."""
-    place = part if isinstance(part, Token) else part.meta
-    begin, end = place.start_pos, place.end_pos
-    assert begin is not None and end is not None  # the grammar has no empty parts
-    return begin, end
-
-
-def _cuts(children: Sequence[Part], least: int) -> Iterator[int]:
-    """Where a path may be cut so that the shell goes on with what its beginning brings, the longest beginning first.
-
-    What a predicate says of positions is of the nodes below one node: it stays with its step.
-    """
-    for cut in range(len(children), least, -1):
-        last = children[cut - 1]
-        if isinstance(last, Token) and last.type in ("SLASH", "DOUBLE_SLASH"):
-            continue
-        following = children[cut] if cut < len(children) else None
-        if not (isinstance(following, Tree) and following.data == "predicate" and _may_be_position(following)):
-            yield cut
-
-
-def _may_be_position(predicate: Tree[Token]) -> bool:
-    """Whether a predicate may be a number, or speaks of positions."""
-    calls = [str(call.children[0]).removeprefix("fn:") for call in predicate.find_data("call")]
-    if "position" in calls or "last" in calls:
-        return True
-    inner: Part = predicate.children[0]
-    while isinstance(inner, Tree) and inner.data in _WRAPPING and len(inner.children) == 1:
-        inner = inner.children[0]
-    if isinstance(inner, Token):
-        return True
-    is_test = inner.data == "call" and str(inner.children[0]).removeprefix("fn:") in _CONDITIONS
-    return not (is_test or inner.data in _BOOLEAN)
-
-
-def _begins_at_documents(children: Sequence[Part]) -> bool:
-    first = children[0]
-    if isinstance(first, Token):
-        return first.type in ("SLASH", "DOUBLE_SLASH")
-    return (
-        first.data == "call" and str(first.children[0]) in ("collection", "fn:collection") and len(first.children) == 1
-    )
-
-
-def _speaks_of_documents(tree: Tree[Token], scope: _Scope) -> bool:
-    """Whether something in a part begins at documents, also by way of a variable."""
-    for inner in tree.iter_subtrees():
-        if inner.data == "path" and inner.children:
-            first = inner.children[0]
-            place = scope.get(str(first)) if isinstance(first, Token) else None
-            if _begins_at_documents(inner.children) or isinstance(place, _Document):
-                return True
-            if isinstance(place, _Path) and place.is_of_documents:
-                return True
-    return False
-
-
-def _bound_by_cores(scope: _Scope) -> list[str]:
-    """The variables that expressions of cores may speak of."""
-    return [
-        name
-        for name, place in scope.items()
-        if isinstance(place, _Path) or (isinstance(place, _Node) and place.frame is not None)
-    ]
+        return self._spliced(*span(tree), texts)
 
 
 def _free(expression: syntax.Expression) -> set[str]:
@@ -628,21 +491,6 @@ def _kind(expression: syntax.Expression) -> Kind | None:
             return "value"
         case _:
             return None
-
-
-def _conjuncts(condition: Part) -> list[Part]:
-    """The conditions that all hold where one does."""
-    if isinstance(condition, Tree) and condition.data == "conjunction":
-        return [part for part in condition.children if isinstance(part, Tree)]
-    return [condition]
-
-
-def _resolved(path: syntax.PathExpression, scope: _Scope) -> syntax.PathExpression:
-    """A path without variables that stand for paths."""
-    place = scope.get(path.start)
-    if not isinstance(place, _Path):
-        return path
-    return _resolved(replace(place.path, steps=(*place.path.steps, *path.steps)), scope)
 
 
 def _slot(variable: str, name: str | None, projection: Projection) -> Callable[[], syntax.Expression]:

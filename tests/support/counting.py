@@ -9,18 +9,18 @@ from collections.abc import Hashable, Iterable
 
 from lxml import etree
 
-from heptox.shell import counted_item
+from heptox.shell import CountedItem
 
 
 def counted_bag(items: Iterable[str]) -> Counter[Hashable]:
     """Items of a query that counts them, as often as they count."""
-    matches = {item.identity: item.element for item in map(counted_item, items)}
+    matches = {item.identity: item.element for item in map(CountedItem.read, items)}
     return Counter(map(_as_bag, matches.values()))
 
 
 def counted(items: Iterable[str]) -> int:
     """How many items count."""
-    return len({counted_item(item).identity for item in items})
+    return len({CountedItem.read(item).identity for item in items})
 
 
 def _as_bag(element: etree._Element) -> Hashable:

@@ -52,6 +52,18 @@ def evaluate(query: str, document: str) -> list[str]:
     return [] if answer is None else [answer.item_at(place).string_value for place in range(answer.size)]
 
 
+def evaluate_module(query: str, document: str) -> list[str]:
+    """As :func:`evaluate`, of a query with any prolog."""
+    processor = _xquery()
+    processor.set_context(xdm_item=_parsed(document))
+    processor.set_query_content(query)
+    try:
+        answer = processor.run_query_to_value()
+    except PySaxonApiError as error:
+        raise XQueryError(f"{str(error).strip()}\n{query}") from None
+    return [] if answer is None else [str(answer.item_at(place)) for place in range(answer.size)]
+
+
 def divided(query: str) -> tuple[str, str]:
     """The prolog of a printed query, and the rest.
 

@@ -22,7 +22,7 @@ from heptox.peer.wire.mapping_files import MappingFiles
 from heptox.peer.wire.messages import PeerId
 from heptox.peer.wire.offers import Offer
 from heptox.peer.wire.standing import Side, Standing
-from heptox.schema import SchemaGraph, SchemaTree
+from heptox.schema import Path as SchemaPath, SchemaGraph, SchemaTree
 from heptox.xml import split_name
 
 
@@ -146,6 +146,15 @@ def worded_trees(mappings: Iterable[tuple[Mapping, Side]]) -> tuple[SchemaTree, 
     not declared."""
     trees = (_tree_at(mapping, side) for mapping, side in mappings)
     return tuple(tree for tree in trees if tree.boxes)
+
+
+def declared_keys(mappings: Iterable[tuple[Mapping, Side]]) -> frozenset[SchemaPath]:
+    """The leaves that mappings declare to be keys of a schema, which is at these sides of them."""
+    keys = (
+        mapping.declared_source_keys if side is Side.SOURCE else mapping.declared_target_keys
+        for mapping, side in mappings
+    )
+    return frozenset[SchemaPath]().union(*keys)
 
 
 def our_side(schema: SchemaGraph, mapping: Mapping, wanted: Side | None) -> Side:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,9 +15,10 @@ from heptox import __version__
 from heptox.errors import Fault, GrammarError, HeptoxError, PeerError
 from heptox.feed import FeedLog
 from heptox.grammar import Expression, NameTable, check_names, encode_query, print_query
+from heptox.mapping import Mapping
 from heptox.matching import Broker
 from heptox.peer.acquaintance.acquaintances import Acquaintances
-from heptox.peer.acquaintance.acquainting import request_models, worded_trees
+from heptox.peer.acquaintance.acquainting import declared_keys, request_models, worded_trees
 from heptox.peer.acquaintance.register import Known
 from heptox.peer.answering import Answering
 from heptox.peer.console import Drawings
@@ -51,8 +52,9 @@ from heptox.peer.runner import Runner
 from heptox.peer.wire.mapping_requests import PROTOCOL as MAPPING_PROTOCOL
 from heptox.peer.wire.messages import Hop, PeerId
 from heptox.peer.wire.offers import PROTOCOL
+from heptox.peer.wire.standing import Side
 from heptox.peer.wire.transport import OLD_FEED, Transport
-from heptox.schema import SchemaTree
+from heptox.schema import SchemaTree, constrained_leaves
 from heptox.shell import Split, is_ordered, split
 from heptox.store import Store, XQuery, external_values
 
@@ -348,7 +350,9 @@ class PeerService:
             external_values(asked)  # the fragment has no external variables
             found = await self._split(asked) if hops != 0 and is_ordered(expression) else None
         if found is not None:
-            return self._shells.ask(query, ShellQuestion(asked, found, hops, seconds, question.explain))
+            tree = SchemaTree(self.schema)
+            keys = constrained_leaves(tree)[0] | declared_keys(self._mappings())
+            return self._shells.ask(query, ShellQuestion(asked, found, tree, keys, hops, seconds, question.explain))
         await self._check_names(expression)
         return self.runner.ask(
             encode_query(expression),
@@ -381,8 +385,12 @@ class PeerService:
 
     def worded(self) -> tuple[SchemaTree, ...]:
         """The trees of this peer's schema on which its mappings draw boxes: tags may be there that are not declared."""
+        return worded_trees(self._mappings())
+
+    def _mappings(self) -> Iterator[tuple[Mapping, Side]]:
+        """The mappings of acquaintances, and the side of each that is this peer's."""
         known = self.acquaintances.known
-        return worded_trees((one.mapping, one.acquaintance.side) for one in known if one.mapping is not None)
+        return ((one.mapping, one.acquaintance.side) for one in known if one.mapping is not None)
 
 
 def _size(file: Path) -> int:

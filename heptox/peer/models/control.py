@@ -356,11 +356,15 @@ class ReceiptLineModel(Origin):
 
 
 class ShellModel(Exact):
-    """What was computed around the cores that peers were asked; ``overlapping`` peers may have the same nodes."""
+    """What was computed around the cores that peers were asked; ``overlapping`` peers may have the same nodes,
+    ``merged`` nodes were one with others by their keys, and ``conflicts`` of their values contradict those of others.
+    """
 
     text: str
     cores: tuple[str, ...]
     overlapping: tuple[str, ...]
+    merged: int
+    conflicts: int
 
 
 class ReceiptModel(Exact):

@@ -258,11 +258,14 @@ class Shell:
     """What was computed at the asker around ``cores`` that peers were asked: its ``text``, and how its numbers count.
 
     ``overlapping`` are the names of peers which may have items of the same nodes, that no key tells: they were added.
+    ``merged`` nodes were one with others by their keys, and ``conflicts`` of their values contradict those of others.
     """
 
     text: str
     cores: tuple[str, ...]
     overlapping: tuple[str, ...] = ()
+    merged: int = 0
+    conflicts: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
@@ -16,7 +16,8 @@ from heptox.peer.process.workers import Working
 from heptox.peer.query.bounds import batches, digest_of
 from heptox.peer.query.events import Conclude, Deliver, Receipt, Shell
 from heptox.peer.wire.messages import Body, Hop, ReceiptLine
-from heptox.shell import Core, CoreAnswers, Split, answers_document
+from heptox.schema import Path, SchemaTree
+from heptox.shell import Core, CoreAnswers, Gathered, Split, answers_document, with_schema
 from heptox.store import XQuery
 
 _NOTHING: Final = "<heptox-nothing/>"
@@ -36,10 +37,14 @@ class Asking(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ShellQuestion:
-    """A query as it was ``written``, and split; how far, and for how long in all, peers are asked."""
+    """A query as it was ``written``, and split; how far, and for how long in all, peers are asked; and the ``keys`` by
+    which nodes of the own schema are one.
+    """
 
     written: XQuery
     split: Split
+    tree: SchemaTree
+    keys: frozenset[Path]
     hops: int
     seconds: float
     explain: bool
@@ -52,6 +57,10 @@ class _Asked:
     answers: dict[str, CoreAnswers] = field(default_factory=dict)
     lines: list[ReceiptLine] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
+
+    def gathered(self) -> dict[str, Gathered]:
+        """The items of each core."""
+        return {variable: core.gathered() for variable, core in self.answers.items()}
 
 
 class ShellEvaluation:
@@ -75,10 +84,11 @@ class ShellEvaluation:
         asked = _Asked()
         for number, core in enumerate(question.split.cores, 1):
             await self._gather(f"{query[:-2]}{number:02x}", core, question, _left(ends, question), asked)
-        items = await self._computed(question, asked, _left(ends, question))
+        gathered = await trio.to_thread.run_sync(asked.gathered)
+        items = await self._computed(question, gathered, _left(ends, question))
         for batch in batches(items, self._batch):
             yield Deliver(query, (self._own,), batch)
-        yield Conclude(Receipt(query, tuple(asked.lines), len(items), _report(question, asked)))
+        yield Conclude(Receipt(query, tuple(asked.lines), len(items), _report(question, asked, gathered)))
 
     async def _check(self, question: ShellQuestion) -> None:
         """Raise what is wrong with the query as it was written (HX3007, HX3008) before peers are asked."""
@@ -88,7 +98,8 @@ class ShellEvaluation:
 
     async def _gather(self, query: str, core: Core, question: ShellQuestion, seconds: float, asked: _Asked) -> None:
         """Ask the network for the items of a core."""
-        expression, written = counted_query(core.query), question.written
+        written = question.written
+        expression = with_schema(counted_query(core.query), question.tree, question.keys)
         answers = asked.answers[core.variable] = CoreAnswers()
         asking = self._asking(
             encode_query(expression),
@@ -107,9 +118,9 @@ class ShellEvaluation:
                     answers.add(tuple(hop.peer for hop in part.origin), (*part.items, *part.repeated))
                     asked.names[part.origin[-1].peer] = part.origin[-1].name
 
-    async def _computed(self, question: ShellQuestion, asked: _Asked, seconds: float) -> list[str]:
+    async def _computed(self, question: ShellQuestion, gathered: Mapping[str, Gathered], seconds: float) -> list[str]:
         """The items of the shell over what the cores have brought."""
-        document = await trio.to_thread.run_sync(answers_document, asked.answers)
+        document = await trio.to_thread.run_sync(answers_document, gathered)
         shell = replace(question.written, text=question.split.text, documents=(document,))
         shell.parts()  # which are not too large
         try:
@@ -123,8 +134,12 @@ def _left(ends: float, question: ShellQuestion) -> float:
     return max(ends - trio.current_time(), question.seconds * _LEAST)
 
 
-def _report(question: ShellQuestion, asked: _Asked) -> Shell:
-    several = [core.peers for core in asked.answers.values() if len(core.peers) > 1]
-    overlapping = {asked.names[peer] for peers in several for peer in peers}
-    cores = tuple(print_query(core.query, question.written.prefixes) for core in question.split.cores)
-    return Shell(question.split.shell, cores, tuple(sorted(overlapping)))
+def _report(question: ShellQuestion, asked: _Asked, gathered: Mapping[str, Gathered]) -> Shell:
+    overlapping = {asked.names[peer] for core in gathered.values() for peer in core.overlapping}
+    return Shell(
+        question.split.shell,
+        tuple(print_query(core.query, question.written.prefixes) for core in question.split.cores),
+        tuple(sorted(overlapping)),
+        sum(core.merged for core in gathered.values()),
+        sum(core.conflicts for core in gathered.values()),
+    )

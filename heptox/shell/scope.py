@@ -1,0 +1,115 @@
+"""What variables of an XQuery stand for while it is split: nodes that cores bring, paths, or what is the shell's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from lark import Token, Tree
+
+from heptox.grammar import syntax
+from heptox.shell.parts import Part, begins_at_documents
+from heptox.shell.projection import Projection
+
+_TUPLE: Final = "heptox-tuple"
+
+
+@dataclass(slots=True)
+class Frame:
+    """A core that brings tuples: its clauses so far, and what stands in a tuple."""
+
+    number: int
+    clauses: list[syntax.For | syntax.Let] = field(default_factory=list)
+    where: list[syntax.Condition] = field(default_factory=list)
+    slots: list[Callable[[], syntax.Expression]] = field(default_factory=list)
+
+    @property
+    def has_loop(self) -> bool:
+        """Whether there are matches: without a ``for`` there is no core."""
+        return any(isinstance(clause, syntax.For) for clause in self.clauses)
+
+    @property
+    def variable(self) -> str:
+        """The variable of the shell for a tuple."""
+        return f"$heptox-tuple{self.number}"
+
+    def slot(self, content: Callable[[], syntax.Expression]) -> str:
+        """A new place in the tuple; how the shell calls it."""
+        self.slots.append(content)
+        return f"{self.variable}/Q{{}}v{len(self.slots)}"
+
+    def core(self) -> syntax.Expression:
+        """The core: all that is needed of it has been looked at."""
+        slots = tuple(
+            syntax.ElementConstructor(f"v{number}", (), (content(),)) for number, content in enumerate(self.slots, 1)
+        )
+        return syntax.Flwor(
+            tuple(self.clauses), syntax.conjunction(self.where), syntax.ElementConstructor(_TUPLE, (), slots)
+        )
+
+
+@dataclass(slots=True)
+class Node:
+    """A variable that stands for a node, or nodes, that a core brings; of a ``frame``, whose clauses bind it."""
+
+    projection: Projection
+    frame: Frame | None = None
+
+
+@dataclass(slots=True)
+class Path:
+    """A variable that ``let`` binds to a path in the clauses of a frame; the shell may need it, too."""
+
+    frame: Frame
+    path: syntax.PathExpression
+    written: Part
+    is_of_documents: bool
+    used: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A variable that is the shell's own."""
+
+
+Place: TypeAlias = Node | Path | Other
+Scope: TypeAlias = Mapping[str, Place]
+
+
+def bound_by_cores(scope: Scope) -> list[str]:
+    """The variables that expressions of cores may speak of."""
+    return [
+        name
+        for name, place in scope.items()
+        if isinstance(place, Path) or (isinstance(place, Node) and place.frame is not None)
+    ]
+
+
+def resolved(path: syntax.PathExpression, scope: Scope) -> syntax.PathExpression:
+    """A path without variables that stand for paths."""
+    place = scope.get(path.start)
+    if not isinstance(place, Path):
+        return path
+    return resolved(replace(place.path, steps=(*place.path.steps, *path.steps)), scope)
+
+
+def speaks_of_documents(tree: Tree[Token], scope: Scope) -> bool:
+    """Whether something in a part begins at documents, also by way of a variable."""
+    for inner in tree.iter_subtrees():
+        if inner.data == "path" and inner.children:
+            first = inner.children[0]
+            place = scope.get(str(first)) if isinstance(first, Token) else None
+            if begins_at_documents(inner.children):
+                return True
+            if isinstance(place, Path) and place.is_of_documents:
+                return True
+    return False
+
+
+def is_of_cores(part: Part, scope: Scope) -> bool:
+    """Whether a part is a path from documents, or from what a core brings as a whole."""
+    if not isinstance(part, Tree) or part.data != "path":
+        return False
+    place = scope.get(str(part.children[0]))
+    return begins_at_documents(part.children) or (isinstance(place, Node) and place.frame is None)
