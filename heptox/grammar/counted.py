@@ -31,8 +31,7 @@ def counted_query(expression: syntax.Expression) -> syntax.Expression:
     for $heptox1 in //Name
     return <heptox-item>{$heptox1}<heptox-nodes>0<n0>{generate-id($heptox1)}</n0></heptox-nodes></heptox-item>
     """
-    labels = count()
-    return each_item(expression, lambda item, variables: _item(_counted(item), str(next(labels)), variables))
+    return _counted_items(expression, count())
 
 
 def each_item(expression: syntax.Expression, made: MadeItem, variable: str = "$heptox") -> syntax.Expression:
@@ -67,15 +66,21 @@ def _item(item: syntax.Expression, label: str, variables: Sequence[str]) -> synt
     return syntax.ElementConstructor(ITEM, (), (item, syntax.ElementConstructor(NODES, (), (label, *nodes))))
 
 
-def _counted(item: syntax.Expression) -> syntax.Expression:
+def _counted_items(expression: syntax.Expression, labels: Iterator[int]) -> syntax.Expression:
+    return each_item(expression, lambda item, variables: _item(_counted(item, labels), str(next(labels)), variables))
+
+
+def _counted(item: syntax.Expression, labels: Iterator[int]) -> syntax.Expression:
     """An item in whose constructors what may repeat is counted, too."""
     if not isinstance(item, syntax.ElementConstructor):
         return item
     content: list[str | syntax.Expression] = []
     for part in item.content:
         for each in part.items if isinstance(part, syntax.Sequence) else (part,):
-            repeats = isinstance(each, syntax.Flwor | syntax.PathExpression | syntax.Conditional)
-            content.append(each if isinstance(each, str) else counted_query(each) if repeats else _counted(each))
+            if isinstance(each, syntax.Flwor | syntax.PathExpression | syntax.Conditional):
+                content.append(_counted_items(each, labels))
+            else:
+                content.append(each if isinstance(each, str) else _counted(each, labels))
     return replace(item, content=tuple(content))
 
 

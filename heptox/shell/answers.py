@@ -18,13 +18,15 @@ PeerPath: TypeAlias = tuple[str, ...]
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """The items of a core in the elements that counted them; how many were one with others by their keys, and how many
-    values contradict others then; and the peers that may have items of the same nodes, which no key tells.
+    values contradict others then; the peers that may have items of the same nodes, which no key tells; and those of
+    which something came that is no item, and was left out.
     """
 
     items: tuple[etree._Element, ...]
     merged: int
     conflicts: int
     overlapping: frozenset[str]
+    garbled: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -42,8 +44,11 @@ class CoreAnswers:
         it most often; between peers nodes are one whose keys are equal.
         """
         ways: dict[str, list[list[CountedItem]]] = {}
+        garbled = set[str]()
         for path, items in self._paths.items():
-            ways.setdefault(path[-1], []).append(_matches(items))
+            matches = _matches(items)
+            ways.setdefault(path[-1], []).append([item for item in matches if item is not None])
+            garbled |= {path[-1]} if None in matches else set()
         pairs = [(peer, item) for peer, several in ways.items() for item in _most(several)]
         found: list[CountedItem] = []
         known: dict[Key, CountedItem] = {}
@@ -57,15 +62,22 @@ class CoreAnswers:
             else:
                 known[key] = item
                 found.append(item)
-        overlapping = frozenset(without_key) if len(without_key) > 1 else frozenset[str]()
-        return Gathered(tuple(item.element for item in found), len(pairs) - len(found), conflicts, overlapping)
+        overlapping = without_key if len(without_key) > 1 else ()
+        elements = tuple(item.element for item in found)
+        merged = len(pairs) - len(found)
+        return Gathered(elements, merged, conflicts, frozenset(overlapping), frozenset(garbled))
 
 
-def _matches(items: Iterable[str]) -> list[CountedItem]:
-    """The items that have come along one path, for each match one."""
-    found: dict[Identity, CountedItem] = {}
-    for item in map(CountedItem.read, items):
-        found.setdefault(item.identity, item)
+def _matches(items: Iterable[str]) -> list[CountedItem | None]:
+    """The items that have come along one path, for each match one; ``None`` for what is no item."""
+    found: dict[Identity | None, CountedItem | None] = {}
+    for text in items:
+        try:
+            item = CountedItem.read(text)
+        except ValueError:
+            found[None] = None
+        else:
+            found.setdefault(item.identity, item)
     return list(found.values())
 
 

@@ -15,7 +15,8 @@ Identity: TypeAlias = bytes
 Key: TypeAlias = tuple[str, ...]
 """Where an item comes from in the query, and the keys of all nodes that it is of: comparable between peers."""
 
-_PARSER: Final = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+_PARSER: Final = etree.XMLParser(resolve_entities=False, no_network=True)
+"""It bounds how deep items nest, and how long a text is."""
 _KEY: Final = "k"
 """How the names of elements begin that hold keys; those that hold identities begin otherwise."""
 
@@ -31,9 +32,16 @@ class CountedItem:
         """The item behind a text, in which each node is once.
 
         It is one item: where it comes in several ways, each is the same.
+
+        Raises ``ValueError`` for a text that is none.
         """
-        item = cls(etree.fromstring(text, _PARSER))
-        item._keep_distinct()
+        try:
+            if not text.startswith(f"<{ITEM}"):  # nor has it a document type
+                raise ValueError("no counted item")
+            item = cls(etree.fromstring(text, _PARSER))
+            item._keep_distinct()
+        except (etree.XMLSyntaxError, RecursionError) as error:
+            raise ValueError("no counted item") from error
         return item
 
     @property
@@ -76,6 +84,8 @@ class CountedItem:
         return _unite(self.counted, other.counted)
 
     def _keep_distinct(self) -> None:
+        if not len(self.counted) or self.counted[-1].tag != NODES:
+            raise ValueError("an item that does not say of which nodes it is")
         for again in list(self.counted)[1:-1]:
             self.counted.remove(again)
         _keep_distinct(self.counted)

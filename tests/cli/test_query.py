@@ -104,6 +104,30 @@ def test_ones_own_peer_answers_any_xquery_over_its_own_documents(hospitals: Netw
         assert (ended.code, ended.out, message in ended.err) == (code, "", True), (arguments, ended)
 
 
+def test_what_peers_answer_is_counted_grouped_and_put_in_order(hospitals: Network) -> None:
+    at = ("--peer", hospitals.path(MONTREAL))
+    names = heptox_ended("query", *at, "--json", "//Patient/Name").out.splitlines()
+    each = [json.loads(line)["item"] for line in names[:-1]]
+    assert heptox_ended("query", *at, "count(//Patient/Name)").out == f"{len(each)}\n"
+    ordered = heptox_ended("query", *at, "for $n in //Patient/Name order by $n descending return $n").out.splitlines()
+    assert ordered == sorted(set(each), reverse=True)
+    grouped = "for $t in //Treat group by $d := string($t/Desc) return count($t)"
+    ended = heptox_ended("query", *at, "--explain", f"sum(({grouped})) = count(//Treat)")
+    assert ended.out == "true()\n"
+    lines = [line.strip() for line in ended.err.splitlines()]
+    assert lines[0] == "$heptox-core1 is asked of peers:"
+    assert "$heptox-core2 is asked of peers:" in lines
+    assert lines[lines.index("computed here:") + 1].startswith("sum((for $heptox-tuple1 in $heptox-core1 let $t := ")
+    assert lines[-1].startswith("added up over ")
+
+
+def test_the_receipt_of_what_is_computed_says_how_it_counts(hospitals: Network) -> None:
+    at = ("--peer", hospitals.path(MONTREAL))
+    found = json.loads(heptox_ended("query", *at, "--json", "count(//Patient)").out.splitlines()[-1])["receipt"]
+    assert (found["complete"], found["shell"]["text"]) == (True, "count($heptox-core1)")
+    assert (len(found["shell"]["overlapping"]), found["shell"]["merged"], found["shell"]["conflicts"]) == (3, 0, 0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -24,7 +24,7 @@ from tests.fuzz.matched import judge_matching
 from tests.fuzz.routed import judge_routing
 from tests.fuzz.stored import judge_store
 from tests.mapping.building import text_set
-from tests.support.checking import Outcome, check
+from tests.support.checking import Outcome, check, check_counts
 from tests.support.definition import Pair, pairs
 from tests.support.feeds.checking import check_delivery
 from tests.support.feeds.lying import check_lying
@@ -49,6 +49,8 @@ ESCAPE: Final = "_x"
 THERE_AND_BACK: Final = 12
 OF_XSDS: Final = (1, 4, 7)
 """The last digits of trials of a store, or of filters, whose schema is an XSD."""
+COUNTED: Final = 0.3
+"""How many of the queries are asked so that their items are counted, as well."""
 TOGETHER: Final = 0.3
 """How many of the queries are asked of several documents together as well."""
 
@@ -214,6 +216,8 @@ def _judge(
         if named is not None:
             query = named.query(query, _other(to))
         check(given, query, to, instances, outcome)
+        if Random(f"counted {query}").random() < COUNTED:
+            check_counts(given, query, to, instances, outcome)
         if (chosen := Random(query)).random() < TOGETHER:
             check_together(chosen, given, query, to, instances, outcome)
     if named is not None:

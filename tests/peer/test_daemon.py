@@ -106,6 +106,9 @@ def test_a_peer_killed_while_it_is_asked_is_missing_by_name_with_what_lies_behin
             wait_until(lambda: any(flying.items == len(own) for flying in client.status().queries))
             os.kill(process, signal.SIGKILL)
             asked = ended(asking)
+        counted = ended(begun("query", "--peer", montreal, "count(//Patient/Name)"))
+    assert (counted.returncode, counted.stdout) == (3, f"{len(own)}\n")
+    assert counted.stderr.startswith("the answer is INCOMPLETE: 1 item, computed from an incomplete answer\n")
     assert asked.returncode == 3
     assert set(asked.stdout.splitlines()) == own
     assert asked.stderr.startswith("the answer is INCOMPLETE")

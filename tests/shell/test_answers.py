@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from heptox.grammar import counted_query, parse_query
 from heptox.schema import SchemaTree, parse_dtd
 from heptox.shell import CoreAnswers, Gathered, answers_document, with_schema
@@ -67,3 +69,25 @@ def test_without_declared_keys_nothing_is_one() -> None:
     one = "<h><p id='1'/></h>"
     found = gathered({"a": one, "b": one}, keys=frozenset())
     assert (found.merged, sorted(found.overlapping)) == (0, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "<heptox-item>",
+        "<heptox-item/>",
+        "<heptox-item><r/></heptox-item>",
+        "<heptox-item><r><heptox-item/></r><heptox-nodes>0</heptox-nodes></heptox-item>",
+        "<!DOCTYPE r [<!ENTITY a 'b'>]><heptox-item>&a;<heptox-nodes/></heptox-item>",
+        f"<heptox-item>{'<a>' * 3000}{'</a>' * 3000}<heptox-nodes>0</heptox-nodes></heptox-item>",
+    ],
+)
+def test_what_is_no_item_is_left_out_and_said(text: str) -> None:
+    answers = CoreAnswers()
+    good = "<heptox-item><r/><heptox-nodes>0</heptox-nodes></heptox-item>"
+    answers.add(("a",), [good, text])
+    answers.add(("b",), [good])
+    found = answers.gathered()
+    assert (len(found.items), found.garbled) == (2, frozenset({"a"}))

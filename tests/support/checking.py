@@ -6,21 +6,22 @@ Saxon judges. What is refused by name, or takes too long for a test, is counted 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from itertools import count
 from traceback import format_exc
 from typing import Final
 
 from heptox.errors import HeptoxError
-from heptox.grammar import Expression, lower, parse_query, print_query
+from heptox.grammar import Expression, counted_query, lower, parse_query, print_query
 from heptox.mapping import Mapping
 from heptox.store import evaluate
 from heptox.translate import Direction, Translation, translate
 from heptox.xml import parse_document
+from tests.support.counting import counted_bag
 from tests.support.definition import Pair, same_items
 from tests.support.random_mappings import Problem
-from tests.support.saxon import XQueryError, answer_set
+from tests.support.saxon import XQueryError, answer_set, evaluate as judged
 
 PATIENCE: Final = 800
 """How often a translation may ask whether to go on, half a second or so; a count, so that every run is the same."""
@@ -129,6 +130,33 @@ def check(
         outcome.counts[f"answers to {to}"] += bool(expected)
         if not same_items(answer, expected):
             outcome.broken.append(tell(given, f"to {to}", (query, translation.text), pair))
+
+
+def check_counts(given: Problem, query: str, to: Direction, instances: list[Pair], outcome: Outcome) -> None:
+    """Each item of the translated query counts as often as on the images."""
+    counting = counted_query(parse_query(query))
+    translation = translated(given, counting, to, outcome)
+    if translation is None:
+        return
+    asked = print_query(counting)
+    for pair in instances:
+        expected = bag_of(asked, pair.image)
+        if expected is None:
+            outcome.counts["errors"] += 1
+            continue
+        answer = counted_bag(evaluate(translation.query, [parse_document(pair.document)]))
+        outcome.counts["cases"] += 1
+        outcome.counts["counted cases"] += 1
+        if answer != expected:
+            outcome.broken.append(tell(given, f"counted to {to}", (query, translation.text), pair))
+
+
+def bag_of(query: str, document: str) -> Counter[Hashable] | None:
+    """The items of a query that counts them; ``None`` for one that raises an error."""
+    try:
+        return counted_bag(judged(query, document))
+    except XQueryError:
+        return None
 
 
 SIDES: Final = {"over target": Direction.SOURCE, "over source": Direction.TARGET}

@@ -15,7 +15,7 @@ from heptox.peer.process.evaluating import evaluated
 from heptox.peer.process.workers import Working
 from heptox.peer.query.bounds import batches, digest_of
 from heptox.peer.query.events import Conclude, Deliver, Receipt, Shell
-from heptox.peer.wire.messages import Body, Hop, ReceiptLine
+from heptox.peer.wire.messages import Body, Hop, ReceiptLine, Status
 from heptox.schema import Path, SchemaTree
 from heptox.shell import Core, CoreAnswers, Gathered, Split, answers_document, with_schema
 from heptox.store import XQuery
@@ -88,7 +88,9 @@ class ShellEvaluation:
         items = await self._computed(question, gathered, _left(ends, question))
         for batch in batches(items, self._batch):
             yield Deliver(query, (self._own,), batch)
-        yield Conclude(Receipt(query, tuple(asked.lines), len(items), _report(question, asked, gathered)))
+        garbled = {peer for core in gathered.values() for peer in core.garbled}
+        lines = tuple(_failed(line) if line.peer in garbled else line for line in asked.lines)
+        yield Conclude(Receipt(query, lines, len(items), _report(question, asked, gathered)))
 
     async def _check(self, question: ShellQuestion) -> None:
         """Raise what is wrong with the query as it was written (HX3007, HX3008) before peers are asked."""
@@ -132,6 +134,10 @@ class ShellEvaluation:
 
 def _left(ends: float, question: ShellQuestion) -> float:
     return max(ends - trio.current_time(), question.seconds * _LEAST)
+
+
+def _failed(line: ReceiptLine) -> ReceiptLine:
+    return replace(line, status=Status.FAILED, reason="items came that are none of what was asked")
 
 
 def _report(question: ShellQuestion, asked: _Asked, gathered: Mapping[str, Gathered]) -> Shell:
