@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from lxml import etree
 
-from heptox.shell.counted_items import CountedItem, Identity, Key
+from heptox.shell.counted_items import CountedItem, Identity, Key, identity_of
 from heptox.shell.splitting import ANSWERS
 
 PeerPath: TypeAlias = tuple[str, ...]
@@ -63,7 +63,7 @@ class CoreAnswers:
                 known[key] = item
                 found.append(item)
         overlapping = without_key if len(without_key) > 1 else ()
-        elements = tuple(item.element for item in found)
+        elements = tuple(item.taken_out() for item in found)
         merged = len(pairs) - len(found)
         return Gathered(elements, merged, conflicts, frozenset(overlapping), frozenset(garbled))
 
@@ -72,12 +72,11 @@ def _matches(items: Iterable[str]) -> list[CountedItem | None]:
     """The items that have come along one path, for each match one; ``None`` for what is no item."""
     found: dict[Identity | None, CountedItem | None] = {}
     for text in items:
-        try:
-            item = CountedItem.read(text)
-        except ValueError:
-            found[None] = None
-        else:
-            found.setdefault(item.identity, item)
+        if (identity := identity_of(text)) not in found:
+            try:
+                found[identity] = CountedItem.read(text)
+            except ValueError:
+                found[None] = None
     return list(found.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -10,7 +11,7 @@ from lxml import etree
 
 from heptox.grammar import ITEM, NODES
 
-Identity: TypeAlias = bytes
+Identity: TypeAlias = str
 """Which match an item is of: comparable within the answer of one path."""
 Key: TypeAlias = tuple[str, ...]
 """Where an item comes from in the query, and the keys of all nodes that it is of: comparable between peers."""
@@ -18,14 +19,16 @@ Key: TypeAlias = tuple[str, ...]
 _PARSER: Final = etree.XMLParser(resolve_entities=False, no_network=True)
 """It bounds how deep items nest, and how long a text is."""
 _KEY: Final = "k"
-"""How the names of elements begin that hold keys; those that hold identities begin otherwise."""
+"""How the names of elements begin that hold keys; those beside them that hold identities begin otherwise."""
+_KEYS: Final = re.compile(r"<(k[0-9]+)(?:/>|>[^<]*</\1>)")
 
 
 @dataclass(slots=True)
 class CountedItem:
-    """An item in the element that counts it, in which others are counted in turn."""
+    """An item in the element that ``counted`` it, in which others may be counted in turn: not in a ``flat`` one."""
 
     counted: etree._Element
+    is_flat: bool = False
 
     @classmethod
     def read(cls, text: str) -> CountedItem:
@@ -38,8 +41,8 @@ class CountedItem:
         try:
             if not text.startswith(f"<{ITEM}"):  # nor has it a document type
                 raise ValueError("no counted item")
-            item = cls(etree.fromstring(text, _PARSER))
-            item._keep_distinct()
+            item = cls(etree.fromstring(text, _PARSER), text.count(f"<{ITEM}") == 1)
+            item.keep_distinct()
         except (etree.XMLSyntaxError, RecursionError) as error:
             raise ValueError("no counted item") from error
         return item
@@ -47,10 +50,7 @@ class CountedItem:
     @property
     def identity(self) -> Identity:
         """What tells its match from others."""
-        nodes = deepcopy(self.counted[-1])
-        for key in [part for part in nodes if str(part.tag).startswith(_KEY)]:
-            nodes.remove(key)
-        return etree.tostring(nodes, method="c14n")
+        return identity_of(etree.tostring(self.counted[-1], encoding="unicode", with_tail=False))
 
     @property
     def key(self) -> Key | None:
@@ -63,9 +63,7 @@ class CountedItem:
     @property
     def element(self) -> etree._Element:
         """The item, in the element that counted it, and without what it was told apart by."""
-        found = deepcopy(self.counted)
-        _unwrap(found)
-        return found
+        return CountedItem(deepcopy(self.counted), self.is_flat).taken_out()
 
     @property
     def content(self) -> bytes:
@@ -75,20 +73,36 @@ class CountedItem:
             parent[:] = sorted(parent, key=lambda child: etree.tostring(child, method="c14n"))
         return etree.tostring(found, method="c14n")
 
+    def taken_out(self) -> etree._Element:
+        """As :attr:`element`, of which this is the last use."""
+        if self.is_flat:
+            _remove(self.counted[-1])
+        else:
+            _unwrap(self.counted)
+        return self.counted
+
     def unite(self, other: CountedItem) -> int:
         """Take up what another item says of the same nodes; how many values contradict those that are here.
 
         Items in it are one where their keys are equal; of what is once below a node, different values stay side by
         side.
         """
+        self.is_flat = self.is_flat and other.is_flat
         return _unite(self.counted, other.counted)
 
-    def _keep_distinct(self) -> None:
+    def keep_distinct(self) -> None:
+        """Leave each node once, in the item and in those in it."""
         if not len(self.counted) or self.counted[-1].tag != NODES:
             raise ValueError("an item that does not say of which nodes it is")
         for again in list(self.counted)[1:-1]:
             self.counted.remove(again)
-        _keep_distinct(self.counted)
+        if not self.is_flat:
+            _keep_distinct(self.counted)
+
+
+def identity_of(text: str) -> Identity:
+    """What tells the match of an item from others, by its text, or by the end of it."""
+    return _KEYS.sub("", text[text.rfind(f"<{NODES}") :])
 
 
 def _counted_in(element: etree._Element) -> list[CountedItem]:
@@ -101,7 +115,7 @@ def _keep_distinct(element: etree._Element) -> None:
     for child in list(element):
         if child.tag == ITEM:
             item = CountedItem(child)
-            item._keep_distinct()
+            item.keep_distinct()
             if item.identity in seen:
                 _remove(child)
             seen.add(item.identity)
