@@ -81,7 +81,7 @@ def test_without_declared_keys_nothing_is_one() -> None:
         "<heptox-item><r/></heptox-item>",
         "<heptox-item><r><heptox-item/></r><heptox-nodes>1</heptox-nodes></heptox-item>",
         "<!DOCTYPE r [<!ENTITY a 'b'>]><heptox-item>&a;<heptox-nodes/></heptox-item>",
-        f"<heptox-item>{'<a>' * 3000}{"</a>" * 3000}<heptox-nodes>1</heptox-nodes></heptox-item>",
+        f"<heptox-item>{'<a>' * 3000}{'</a>' * 3000}<heptox-nodes>1</heptox-nodes></heptox-item>",
     ],
 )
 def test_what_is_no_item_is_left_out_and_said(text: str) -> None:
