@@ -20,13 +20,15 @@ def with_schema(counted: syntax.Expression, tree: SchemaTree, keys: frozenset[Pa
     """The query whose items have the keys of the nodes that they are of, where these have one, and in which only what
     may repeat is counted: ``keys`` are absolute paths of leaves, each of which identifies its node.
     """
-    return _Known(tree, keys).expression(counted, {})
+    return _Known(tree, keys, tree.is_recursive(())).expression(counted, {})
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
     tree: SchemaTree
     keys: frozenset[Path]
+    is_recursive: bool
+    """Where elements stand in themselves ``//name`` may be anywhere, and is not looked for."""
 
     def expression(self, part: syntax.Expression, scope: Mapping[str, _Reached]) -> syntax.Expression:
         """A part in which variables stand for nodes of the scope."""
@@ -90,6 +92,8 @@ class _Known:
         return key[: len(node)] == node and self.tree.is_stop(node) and key[len(node) :] in self.tree.own_leaves(node)
 
     def _reached(self, path: syntax.PathExpression, scope: Mapping[str, _Reached]) -> _Reached:
+        if self.is_recursive and any(step.axis.startswith("descendant") for step in path.steps):
+            return frozenset()
         reached = scope.get(path.start, frozenset[Path | None]({None}))
         try:
             for step in path.steps:

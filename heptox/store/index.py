@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import groupby
+from itertools import count, groupby
 from sys import intern
 from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
@@ -37,6 +37,8 @@ Numbers: TypeAlias = "array[int]"
 
 _NODE_BYTES: Final = 130
 """What a node of an index takes up besides its characters, about."""
+_NUMBERS: Final = count(1)
+"""Numbers of the indexes of a process."""
 
 
 class DocumentIndex:
@@ -51,10 +53,10 @@ class DocumentIndex:
         "_elements",
         "_elements_named",
         "_ends",
-        "_files",
         "_kinds",
         "_meant",
         "_names",
+        "_number",
         "_open",
         "_originals",
         "_starts",
@@ -79,7 +81,7 @@ class DocumentIndex:
         self._attributes_named: dict[str, Numbers] = {}
         self._open: list[int] = []
         self._originals: list[_Original] = []
-        self._files: dict[int, str] = {}
+        self._number = next(_NUMBERS)
         self._starts: dict[int, int] = {}
         self._stops: dict[int, int] = {}
         self._meant: dict[int, dict[str, str]] = {}
@@ -111,7 +113,6 @@ class DocumentIndex:
 
         Raises :class:`InputError` as :meth:`heptox.xml.XmlReader.read`.
         """
-        self._files[len(self._kinds)] = file or ""
         if asides is not None:
             self._originals.append(_Original(len(self._kinds), text, asides))
         with self._document():
@@ -209,9 +210,8 @@ class DocumentIndex:
         return "".join([values[text] for text in self._within(self._texts, node)])
 
     def identity(self, node: int) -> str:
-        """A text that tells a node from all others, of documents that have other names, too."""
-        document = self.documents[bisect_right(self.documents, node) - 1]
-        return f"{self._files.get(document, '')}#{node - document}"
+        """A text that tells a node from all others, of other indexes, too."""
+        return f"{self._number}#{node}"
 
     def deep_equal(self, first: int, second: int) -> bool:
         """Whether two nodes are deep-equal: the same names, values and order, that of attributes aside."""
