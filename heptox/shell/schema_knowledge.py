@@ -20,7 +20,7 @@ def with_schema(counted: syntax.Expression, tree: SchemaTree, keys: frozenset[Pa
     """The query whose items have the keys of the nodes that they are of, where these have one, and in which only what
     may repeat is counted: ``keys`` are absolute paths of leaves, each of which identifies its node.
     """
-    return _Known(tree, keys, tree.is_recursive(())).expression(counted, {})
+    return _Known(tree, keys, bool(tree.types.recursive)).expression(counted, {})
 
 
 @dataclass(frozen=True, slots=True)
