@@ -23,11 +23,15 @@ class Projection:
 
     def use(self, steps: Sequence[syntax.Step], *, exists: bool = False) -> None:
         """What these steps lead to is needed, or, where it only ``exists``, how often it is there."""
-        if steps:
-            key = steps[0].axis, steps[0].names[0]
-            self.steps.setdefault(key, Projection()).use(steps[1:], exists=exists)
-        elif not exists:
-            self.whole = True
+        needed = self.at(steps)
+        needed.whole |= not exists
+
+    def at(self, steps: Sequence[syntax.Step]) -> Projection:
+        """What is needed of the nodes that steps lead to, of which it matters how often they are there."""
+        if not steps:
+            return self
+        key = steps[0].axis, steps[0].names[0]
+        return self.steps.setdefault(key, Projection()).at(steps[1:])
 
 
 def is_plain(step: syntax.Step) -> bool:

@@ -51,10 +51,13 @@ class Frame:
 
 @dataclass(slots=True)
 class Node:
-    """A variable that stands for a node, or nodes, that a core brings; of a ``frame``, whose clauses bind it."""
+    """A variable that stands for a node, or nodes, that a core brings: of a ``frame``, whose clauses bind it, all items
+    of a ``core``, or some below others.
+    """
 
     projection: Projection
     frame: Frame | None = None
+    is_core: bool = False
 
 
 @dataclass(slots=True)
@@ -112,4 +115,4 @@ def is_of_cores(part: Part, scope: Scope) -> bool:
     if not isinstance(part, Tree) or part.data != "path":
         return False
     place = scope.get(str(part.children[0]))
-    return begins_at_documents(part.children) or (isinstance(place, Node) and place.frame is None)
+    return begins_at_documents(part.children) or (isinstance(place, Node) and place.is_core)

@@ -421,19 +421,27 @@ class _Splitter:
         return self._spliced(*span(binding), [(source, text)])
 
     def _place(self, source: Part, scope: Scope) -> tuple[Place, str] | None:
-        """What a variable stands for that is bound to a path of documents alone, and the text of the path."""
+        """What a variable stands for that is bound to a path from documents, or to one from a node that names its
+        steps, and the text of the path.
+        """
         tree = source if isinstance(source, Tree) else Tree("path", [source])
         if tree.data != "path":
             return None
         if is_document(tree):
             return Other(), "()"  # nothing is left that speaks of it
+        first = tree.children[0]
+        above = scope.get(str(first)) if isinstance(first, Token) else None
+        if isinstance(above, Node):
+            steps, plain = self._plain_steps(tree.children[1:])
+            is_all = 1 + plain == len(tree.children)
+            return (Node(above.projection.at(steps)), self._spliced(*span(tree), [])) if is_all else None
         if not begins_at_documents(tree.children):
             return None
         found = self._asked(tree, scope)
         if isinstance(found, GrammarError):
             return None
         projection = Projection()
-        return Node(projection), self._of_path(found, projection, scope, tree)
+        return Node(projection, is_core=True), self._of_path(found, projection, scope, tree)
 
     def _grouped(self, clause: Tree[Token], scope: dict[str, Place], frame: Frame | None) -> str:
         """Keys of groups, and numbers of tuples: variables of the shell."""

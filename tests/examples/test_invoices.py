@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Final
+from xml.etree import ElementTree
 
 import pytest
 
 from benchmarks.crosswalks.__main__ import Results, by_term, measured, summary
 from benchmarks.crosswalks.terms import below
 from benchmarks.translation import block
-from heptox.grammar import parse_query
+from heptox.grammar import counted_query, parse_query
 from heptox.mapping import Mapping, exchange, load_mapping
+from heptox.shell import CoreAnswers, answers_document, split, with_schema
 from heptox.store import evaluate
 from heptox.translate import Direction, Hop, translate, translate_path
 from heptox.xml import parse_document, read_document, write_document
 from tests.mapping.building import as_set
+from tests.support.saxon import evaluate_module
 from tests.support.shared import DATA, reads_shared
 
 pytestmark = reads_shared
@@ -118,3 +122,76 @@ def test_queries_in_words_of_one_syntax_find_the_same_in_the_other(query: str) -
         assert set(map(_item, evaluate(translated, [read_document(other)]))) == expected
         some = some or expected != set()
     assert some
+
+
+UBL: Final = "".join(
+    f'declare namespace {prefix} = "urn:oasis:names:specification:ubl:schema:xsd:{name}-2"; '
+    for prefix, name in {"cbc": "CommonBasicComponents", "cac": "CommonAggregateComponents", "i": "Invoice"}.items()
+)
+
+
+def computed_in_both(query: str) -> list[str]:
+    """The items of a query in UBL's words over the invoices of both syntaxes: those of CII by way of the model."""
+    found = split(UBL + query)
+    answers = {core.variable: CoreAnswers() for core in found.cores}
+    for core in found.cores:
+        asked = with_schema(counted_query(core.query), mapping("ubl").source, frozenset())
+        in_model = translate(mapping("ubl"), asked, Direction.TARGET)
+        in_cii = translate(mapping("cii"), in_model.query, Direction.SOURCE)
+        for syntax, said in (("ubl", asked), ("cii", in_cii.query)):
+            answers[core.variable].add((syntax,), evaluate(said, map(read_document, invoices(syntax))))
+    gathered = {variable: core.gathered() for variable, core in answers.items()}
+    return evaluate_module(found.text, answers_document(gathered))
+
+
+def values(file: Path, *path: str) -> list[ElementTree.Element]:
+    """Elements of a file by their local names, whatever their namespaces."""
+    return ElementTree.parse(file).getroot().findall("/".join(f"{{*}}{name}" for name in path))
+
+
+def test_the_tax_of_all_invoices_is_summed_by_rate() -> None:
+    query = """for $t in /i:Invoice/cac:TaxTotal/cac:TaxSubtotal
+        group by $rate := string($t/cac:TaxCategory/cbc:Percent) order by number($rate)
+        return concat($rate, ": ", sum($t/xs:decimal(cbc:TaxAmount)))"""
+    taxes = [
+        (one.findtext(f"{{*}}{rate}") or one.findtext(f"{{*}}TaxCategory/{{*}}{rate}"), one.findtext(f"{{*}}{amount}"))
+        for syntax, path, rate, amount in (
+            ("ubl", ("TaxTotal", "TaxSubtotal"), "Percent", "TaxAmount"),
+            ("cii", (*SETTLEMENT, "ApplicableTradeTax"), "RateApplicablePercent", "CalculatedAmount"),
+        )
+        for file in invoices(syntax)
+        for one in values(file, *path)
+    ]
+    sums: dict[str, Decimal] = {}
+    for rate, amount in taxes:
+        sums[str(rate)] = sums.get(str(rate), Decimal()) + Decimal(str(amount))
+    assert computed_in_both(query) == [f"{rate}: {sums[rate].normalize():f}" for rate in sorted(sums, key=float)]
+
+
+def test_invoices_without_an_order_reference_are_counted() -> None:
+    given = [values(file, "OrderReference", "ID") for file in invoices("ubl")]
+    given += [values(file, *AGREEMENT, "BuyerOrderReferencedDocument", "IssuerAssignedID") for file in invoices("cii")]
+    query = "count(/i:Invoice[not(cac:OrderReference/cbc:ID)])"
+    assert computed_in_both(query) == [str(sum(not found for found in given))] != ["0"]
+
+
+def test_the_largest_line_of_each_invoice_is_found() -> None:
+    query = """for $i in /i:Invoice
+        return string((for $l in $i/cac:InvoiceLine order by number($l/cbc:LineExtensionAmount) descending
+                       return $l/cbc:LineExtensionAmount)[1])"""
+    lines = [values(file, "InvoiceLine", "LineExtensionAmount") for file in invoices("ubl")]
+    lines += [values(file, *LINE_TOTAL) for file in invoices("cii")]
+    largest = [max((str(each.text) for each in found), key=float) for found in lines]
+    assert sorted(computed_in_both(query)) == sorted(largest)
+
+
+TRANSACTION: Final = "SupplyChainTradeTransaction"
+SETTLEMENT: Final = (TRANSACTION, "ApplicableHeaderTradeSettlement")
+AGREEMENT: Final = (TRANSACTION, "ApplicableHeaderTradeAgreement")
+LINE_TOTAL: Final = (
+    TRANSACTION,
+    "IncludedSupplyChainTradeLineItem",
+    "SpecifiedLineTradeSettlement",
+    "SpecifiedTradeSettlementLineMonetarySummation",
+    "LineTotalAmount",
+)

@@ -125,6 +125,15 @@ def image_text(mapping: Mapping, document: str) -> str:
             ["//p/n"],
             "declare function local:f($x) { $x * 2 }; let $d := () return local:f(sum($heptox-core1))",
         ),
+        (
+            "for $p in //p return <r>{for $t in $p/t order by $t/n return $t/n/text()}</r>",
+            [
+                "for $p in //p\nreturn <heptox-tuple><v1><p>{for $heptox-p1 in $p/t return "
+                "<t>{$heptox-p1/n}</t>}</p></v1></heptox-tuple>"
+            ],
+            "for $heptox-tuple1 in $heptox-core1 let $p := $heptox-tuple1/Q{}v1/(@*|node()) "
+            "return <r>{for $t in $p/t order by $t/n return $t/n/text()}</r>",
+        ),
         ("1 + 1", [], "1 + 1"),
     ],
 )  # fmt: skip
