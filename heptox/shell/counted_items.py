@@ -143,7 +143,7 @@ def _unite(first: etree._Element, second: etree._Element) -> int:
 def _take_up(first: etree._Element, child: etree._Element) -> int:
     """Take up a child that is once below its parent, or several that are not counted; 1 for one that contradicts."""
     same = first.findall(str(child.tag))
-    if len(same) == 1 and len(child):
+    if len(same) == 1 and (len(child) or len(same[0])):
         return _unite(same[0], child)
     if any(_text(child) == _text(each) for each in same):
         return 0
