@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from heptox.cli.output import on_terminal, print_result
-from heptox.peer import ReceiptLineModel, ReceiptModel
+from heptox.peer import ReceiptLineModel, ReceiptModel, ShellModel
 from heptox.printable import shown
 
 UNLIMITED = 100_000
@@ -60,9 +60,21 @@ def print_receipt(receipt: ReceiptModel, to: Console) -> None:
     say(to, Text(summary(receipt), "green" if receipt.complete else "bold red"))
     rows = ((_way(line), line.status, str(line.items), remark(line)) for line in receipt.lines)
     print_table(to, ("peer", "status", "items", "remark"), rows)
-    if receipt.shell is not None and receipt.shell.overlapping:
-        several = ", ".join(receipt.shell.overlapping)
-        say(to, f"added up over {several}: no key tells whether two of them speak of one thing")
+    for remark_on in () if receipt.shell is None else _how_it_counts(receipt.shell):
+        say(to, remark_on)
+
+
+def _how_it_counts(shell: ShellModel) -> Iterator[str]:
+    """What there is to know of numbers over several peers."""
+    if shell.overlapping:
+        several = ", ".join(shell.overlapping)
+        yield f"added up over {several}: no key tells whether two of them speak of one thing"
+    if shell.merged:
+        said = "was one with another" if shell.merged == 1 else "were one with others"
+        yield f"{shell.merged} item{'' if shell.merged == 1 else 's'} {said} by a key"
+    if shell.conflicts:
+        said = "value contradicts another" if shell.conflicts == 1 else "values contradict others"
+        yield f"{shell.conflicts} {said}: they stand side by side"
 
 
 def summary(receipt: ReceiptModel) -> str:

@@ -48,6 +48,9 @@ def query(
         int | None, typer.Option(min=0, help="How far it may travel, up to the peer's hops; 0 is one's own peer.")
     ] = None,
     bind: Bind = None,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Items of several peers that speak of one thing, by its key, as one item.")
+    ] = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="Go on with the answers on documents that are published, until Ctrl-C.")
     ] = False,
@@ -77,14 +80,18 @@ def query(
     With --follow the query is a durable subscription besides: after the answer come the answers on each document that
     is published at this peer or elsewhere, with --json with the name and id of the document and its publisher. What
     was printed is acknowledged. The same command goes on behind that, and does not ask again.
+
+    With --merge items come once all peers have answered. Those that are of nodes with equal keys, which the schema or a
+    mapping declares, are one item with the parts of all; values that contradict stay side by side, and are counted.
     """
     text, source = read_query_text(query, file)
     values = dict(bound_values(bind))
     if values and follow:
         raise typer.BadParameter("--bind does not go with --follow: it is Saxon that takes values")
     request = QuestionRequest(query=text, file=source, timeout=timeout, hops=hops, explain=explain)
-    if values:  # daemons of earlier versions refuse what they do not know
-        request = request.model_copy(update={"bind": values})
+    # daemons of earlier versions refuse what they do not know
+    more = {name: value for name, value in {"bind": values, "merge": merge}.items() if value}
+    request = request.model_copy(update=more)
     if not follow and (name is not None or limit is not None or only_new):
         raise typer.BadParameter("--name, --limit and --only-new go with --follow")
     complete = True

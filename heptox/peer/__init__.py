@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         ReceiptLineModel as ReceiptLineModel,
         ReceiptModel as ReceiptModel,
         RequestModel as RequestModel,
+        ShellModel as ShellModel,
         StatusModel as StatusModel,
     )
     from heptox.peer.models.feed import (

@@ -9,4 +9,10 @@ from heptox.shell.answers import (
 )
 from heptox.shell.counted_items import CountedItem as CountedItem
 from heptox.shell.schema_knowledge import with_schema as with_schema
-from heptox.shell.splitting import Core as Core, Split as Split, is_ordered as is_ordered, split as split
+from heptox.shell.splitting import (
+    Core as Core,
+    Split as Split,
+    is_ordered as is_ordered,
+    split as split,
+    unsplit as unsplit,
+)

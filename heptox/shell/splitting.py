@@ -102,6 +102,12 @@ def split(text: str, file: str | None = None, names: NameTable = NO_NAMES, check
     return _Splitter(reading).split()
 
 
+def unsplit(expression: syntax.Expression) -> Split:
+    """An expression of the fragment as one core, of which the shell is its items."""
+    core = Core(expression, "heptox-core1", _kind(expression) or "node")
+    return Split((core,), "", f"${core.variable}")
+
+
 def is_ordered(expression: syntax.Expression) -> bool:
     """Whether an expression of the fragment asks for an order, which is the shell's: answers of peers are sets."""
     return any(isinstance(node, syntax.Flwor) and node.order for node in syntax.nodes(expression))

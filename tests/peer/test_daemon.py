@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from heptox.demo import BOSTON, HOSPITAL, MONTREAL, QUESTIONS, ST_LUKE, Network, records
 from heptox.grammar import Expression, parse_query
 from heptox.mapping import Mapping, load_mapping
-from heptox.peer import PeerFolder
+from heptox.peer import PeerFolder, add_acquaintance, document_loading, propose
 from heptox.store import evaluate
 from heptox.translate import translate
 from heptox.xml import read_document
@@ -116,6 +118,41 @@ def test_a_peer_killed_while_it_is_asked_is_missing_by_name_with_what_lies_behin
     assert "unreachable" in line
     assert "peers behind it" in line
     assert "stluke" not in asked.stderr
+
+
+def test_what_two_peers_know_of_one_patient_is_merged_by_the_key(tmp_path: Path) -> None:
+    patient = '<Patient ID="p1"><Name>Ann</Name><Hist/></Patient>'
+    stay = '<Pulmonary ID="p1"><Enter>d</Enter><Patient>Anne</Patient></Pulmonary>'
+    treated = "<Treatment><Date>d</Date><Desc>Heparin</Desc></Treatment>"
+    documents = {
+        "montreal": f"<MonGenHosp>{patient}</MonGenHosp>",
+        "boston": f'<MassGeneral><Admission>{stay}</Admission><Progress PatRef="p1">{treated}</Progress></MassGeneral>',
+    }
+    for file in HOSPITAL.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    arrows = tmp_path / MONTREAL_TO_BOSTON
+    arrows.write_text(arrows.read_text() + "source key Patient/@ID\n")
+    folders = {name: hospital_peer(tmp_path / name, name, 0) for name in documents}
+    for name, document in documents.items():
+        with document_loading(folders[name]) as loader:
+            loader.load("records.xml", document.encode())
+    with daemons(*folders.values()) as (montreal, boston):
+        add_acquaintance(folders["montreal"], propose(boston.address, arrows, name="boston"))
+        add_acquaintance(folders["boston"], propose(montreal.address, arrows, name="montreal"))
+        at = ("query", "--peer", folders["montreal"])
+        counted = heptox(*at, "--json", "count(//Patient)").stdout.splitlines()
+        merged = heptox(*at, "--merge", "//Patient")
+    assert json.loads(counted[0])["item"] == "1"
+    shell = json.loads(counted[1])["receipt"]["shell"]
+    assert (shell["overlapping"], shell["merged"], shell["conflicts"]) == ([], 1, 0)
+    whole = ElementTree.fromstring(merged.stdout)
+    assert [(each.tag, each.text) for each in whole if len(each) == 0 and each.tag != "Hist"] == [
+        ("Name", "Anne"),
+        ("Name", "Ann"),
+    ]
+    assert [each.tag for each in whole.iter("Treat")] == ["Treat"]
+    assert "1 value contradicts another" in merged.stderr
 
 
 def test_a_peer_that_is_silent_is_timed_out_and_the_command_may_accept_it(hospitals: Network) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -55,7 +55,7 @@ from heptox.peer.wire.offers import PROTOCOL
 from heptox.peer.wire.standing import Side
 from heptox.peer.wire.transport import OLD_FEED, Transport
 from heptox.schema import SchemaTree, constrained_leaves
-from heptox.shell import Split, is_ordered, split
+from heptox.shell import Split, is_ordered, split, unsplit
 from heptox.store import Store, XQuery, external_values
 
 
@@ -348,8 +348,13 @@ class PeerService:
             found: Split | None = await self._split(asked, error)
         else:
             external_values(asked)  # the fragment has no external variables
-            found = await self._split(asked) if hops != 0 and is_ordered(expression) else None
+            ordered = hops != 0 and is_ordered(expression)
+            if ordered or question.merge:  # without the spelling of the report, which no other engine reads
+                asked = replace(asked, text=print_query(expression, self.schema.prefixes))
+            found = await self._split(asked) if ordered else unsplit(expression) if question.merge else None
         if found is not None:
+            for core in found.cores:
+                await self._check_names(core.query)
             tree = SchemaTree(self.schema)
             keys = constrained_leaves(tree)[0] | declared_keys(self._mappings())
             return self._shells.ask(query, ShellQuestion(asked, found, tree, keys, hops, seconds, question.explain))
@@ -374,8 +379,6 @@ class PeerService:
         found = await trio.to_thread.run_sync(splitting, abandon_on_cancel=True)
         if not found.cores and refused is not None:
             raise refused
-        for core in found.cores:
-            await self._check_names(core.query)
         return found
 
     async def _check_names(self, expression: Expression) -> None:

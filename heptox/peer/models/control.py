@@ -55,7 +55,7 @@ def _few(files: object) -> object:
 
 class QuestionRequest(Exact):
     """A query to ask; ``timeout`` in seconds; ``timeout`` and ``hops`` are the peer's own unless given; ``bind`` gives
-    external variables values.
+    external variables values; with ``merge`` items of several peers are one that speak of nodes with equal keys.
     """
 
     query: Annotated[str, Field(examples=["//Patient/Name"])]
@@ -64,6 +64,7 @@ class QuestionRequest(Exact):
     hops: StrictInt | None = None
     explain: StrictBool = False
     bind: dict[str, str] = Field(default_factory=dict)
+    merge: StrictBool = False
 
 
 class AcquaintanceRequest(Exact):
