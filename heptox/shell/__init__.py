@@ -13,6 +13,7 @@ from heptox.shell.splitting import (
     Core as Core,
     Split as Split,
     is_ordered as is_ordered,
+    is_wrapped as is_wrapped,
     split as split,
     unsplit as unsplit,
 )

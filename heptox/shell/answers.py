@@ -9,7 +9,8 @@ from typing import TypeAlias
 from lxml import etree
 
 from heptox.shell.counted_items import CountedItem, Identity, Key, identity_of
-from heptox.shell.splitting import ANSWERS
+from heptox.shell.scope import ANSWERS, SHARED
+from heptox.shell.shared_nodes import SharedNodes
 
 PeerPath: TypeAlias = tuple[str, ...]
 """The peers along which items have come, the last of which has them."""
@@ -26,7 +27,9 @@ class Gathered:
     merged: int
     conflicts: int
     overlapping: frozenset[str]
-    garbled: frozenset[str] = frozenset()
+    garbled: frozenset[str]
+    shared: tuple[etree._Element, ...]
+    """Nodes that items refer to."""
 
 
 @dataclass(slots=True)
@@ -39,9 +42,9 @@ class CoreAnswers:
         """Items have come along a path."""
         self._paths.setdefault(path, []).extend(items)
 
-    def gathered(self) -> Gathered:
-        """The items of all peers. What several paths to one peer bring is there as often as along the path that brings
-        it most often; between peers nodes are one whose keys are equal.
+    def gathered(self, name: str = "core") -> Gathered:
+        """The items of all peers, of a core of some ``name``. What several paths to one peer bring is there as often as
+        along the path that brings it most often; between peers nodes are one whose keys are equal.
         """
         ways: dict[str, list[list[CountedItem]]] = {}
         garbled = set[str]()
@@ -49,23 +52,29 @@ class CoreAnswers:
             matches = _matches(items)
             ways.setdefault(path[-1], []).append([item for item in matches if item is not None])
             garbled |= {path[-1]} if None in matches else set()
-        pairs = [(peer, item) for peer, several in ways.items() for item in _most(several)]
+        pairs = [((peer, way), item) for peer, several in ways.items() for way, item in _most(several)]
         found: list[CountedItem] = []
         known: dict[Key, CountedItem] = {}
+        shared = SharedNodes(name)
         conflicts, without_key = 0, set[str]()
-        for peer, item in pairs:
+        for way, item in pairs:
+            shared.take(item, way)
             if (key := item.key) is None:
-                without_key.add(peer)
+                without_key.add(way[0])
                 found.append(item)
             elif key in known:
                 conflicts += known[key].unite(item)
             else:
                 known[key] = item
                 found.append(item)
-        overlapping = without_key if len(without_key) > 1 else ()
-        elements = tuple(item.taken_out() for item in found)
-        merged = len(pairs) - len(found)
-        return Gathered(elements, merged, conflicts, frozenset(overlapping), frozenset(garbled))
+        return Gathered(
+            tuple(item.taken_out() for item in found),
+            len(pairs) - len(found),
+            conflicts + shared.conflicts,
+            frozenset(without_key if len(without_key) > 1 else ()),
+            frozenset(garbled),
+            tuple(shared.elements()),
+        )
 
 
 def _matches(items: Iterable[str]) -> list[CountedItem | None]:
@@ -80,15 +89,15 @@ def _matches(items: Iterable[str]) -> list[CountedItem | None]:
     return list(found.values())
 
 
-def _most(ways: Sequence[list[CountedItem]]) -> list[CountedItem]:
-    """Of each item as many as there are along the path with most."""
+def _most(ways: Sequence[list[CountedItem]]) -> list[tuple[int, CountedItem]]:
+    """Of each item as many as there are along the path with most, which it is."""
     if len(ways) == 1:
-        return ways[0]
-    found: dict[bytes, list[CountedItem]] = {}
-    for items in ways:
-        alike: dict[bytes, list[CountedItem]] = {}
+        return [(0, item) for item in ways[0]]
+    found: dict[bytes, list[tuple[int, CountedItem]]] = {}
+    for way, items in enumerate(ways):
+        alike: dict[bytes, list[tuple[int, CountedItem]]] = {}
         for item in items:
-            alike.setdefault(item.content, []).append(item)
+            alike.setdefault(item.content, []).append((way, item))
         for content, several in alike.items():
             if len(several) > len(found.get(content, ())):
                 found[content] = several
@@ -100,4 +109,6 @@ def answers_document(answers: Mapping[str, Gathered]) -> str:
     root = etree.Element(ANSWERS)
     for variable, core in answers.items():
         etree.SubElement(root, variable).extend(core.items)
+        if core.shared:
+            etree.SubElement(root, SHARED).extend(core.shared)
     return etree.tostring(root, encoding="unicode")

@@ -53,12 +53,27 @@ class CountedItem:
         return identity_of(etree.tostring(self.counted[-1], encoding="unicode", with_tail=False))
 
     @property
+    def label(self) -> str:
+        """Which expression of the query it is an item of."""
+        return self.counted[-1].text or ""
+
+    @property
+    def identities(self) -> list[Identity]:
+        """What tells each of its nodes from others."""
+        nodes = (part for part in self.counted[-1] if not str(part.tag).startswith(_KEY))
+        return [etree.tostring(part, encoding="unicode", with_tail=False) for part in nodes]
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of its nodes, where all may have one; some may be empty."""
+        return [part.text or "" for part in self.counted[-1] if str(part.tag).startswith(_KEY)]
+
+    @property
     def key(self) -> Key | None:
         """What its nodes have in common with those of other peers; ``None`` where one of them has no key."""
-        nodes = self.counted[-1]
-        values = [part.text or "" for part in nodes if str(part.tag).startswith(_KEY)]
-        has_all = values and 2 * len(values) == len(nodes) and all(values)
-        return (nodes.text or "", *values) if has_all else None
+        values = self.keys
+        has_all = values and 2 * len(values) == len(self.counted[-1]) and all(values)
+        return (self.label, *values) if has_all else None
 
     @property
     def element(self) -> etree._Element:
@@ -88,7 +103,7 @@ class CountedItem:
         side.
         """
         self.is_flat = self.is_flat and other.is_flat
-        return _unite(self.counted, other.counted)
+        return unite(self.counted, other.counted)
 
     def keep_distinct(self) -> None:
         """Leave each node once, in the item and in those in it."""
@@ -123,7 +138,8 @@ def _keep_distinct(element: etree._Element) -> None:
             _keep_distinct(child)
 
 
-def _unite(first: etree._Element, second: etree._Element) -> int:
+def unite(first: etree._Element, second: etree._Element) -> int:
+    """Take up in one element what another says; how many values contradict."""
     conflicts = 0
     keyed = {item.key: item for item in _counted_in(first)}
     for item in _counted_in(second):
@@ -144,7 +160,7 @@ def _take_up(first: etree._Element, child: etree._Element) -> int:
     """Take up a child that is once below its parent, or several that are not counted; 1 for one that contradicts."""
     same = first.findall(str(child.tag))
     if len(same) == 1 and (len(child) or len(same[0])):
-        return _unite(same[0], child)
+        return unite(same[0], child)
     if any(_text(child) == _text(each) for each in same):
         return 0
     first.insert(0, deepcopy(child))
@@ -158,13 +174,14 @@ def _text(element: etree._Element) -> bytes:
 def _unwrap(item: etree._Element) -> None:
     """Take out what the item is told apart by, and put items in the places of the elements that counted them."""
     _remove(item[-1])
-    _unwrap_below(item)
+    unwrap_below(item)
 
 
-def _unwrap_below(element: etree._Element) -> None:
+def unwrap_below(element: etree._Element) -> None:
+    """Put items below an element in the places of the elements that counted them."""
     for child in list(element):
         if child.tag != ITEM:
-            _unwrap_below(child)
+            unwrap_below(child)
             continue
         _unwrap(child)
         element.attrib.update(child.attrib)

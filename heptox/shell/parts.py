@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Final, TypeAlias
 
 from lark import Token, Tree
@@ -10,7 +11,7 @@ from lark import Token, Tree
 Part: TypeAlias = Tree[Token] | Token
 
 _WRAPPING: Final = ("expressions", "path", "parenthesised")
-_BOOLEAN: Final = ("comparison", "conjunction", "disjunction", "quantified", "path", "name_test", "attribute_test")
+_BOOLEAN: Final = ("comparison", "conjunction", "disjunction", "quantified", "name_test", "attribute_test", "predicate")
 """Parts that are one other, and parts that are conditions, or nodes, and no number."""
 _CONDITIONS: Final = (
     "not",
@@ -22,6 +23,7 @@ _CONDITIONS: Final = (
     "ends-with",
     "matches",
     "deep-equal",
+    "text",
 )
 
 
@@ -42,8 +44,8 @@ def cuts(children: Sequence[Part], least: int) -> Iterator[int]:
         last = children[cut - 1]
         if isinstance(last, Token) and last.type in ("SLASH", "DOUBLE_SLASH"):
             continue
-        following = children[cut] if cut < len(children) else None
-        if not (isinstance(following, Tree) and following.data == "predicate" and may_be_position(following)):
+        left = takewhile(lambda part: isinstance(part, Tree) and part.data == "predicate", children[cut:])
+        if not any(isinstance(part, Tree) and may_be_position(part) for part in left):
             yield cut
 
 
@@ -55,6 +57,10 @@ def may_be_position(predicate: Tree[Token]) -> bool:
     inner: Part = predicate.children[0]
     while isinstance(inner, Tree) and inner.data in _WRAPPING and len(inner.children) == 1:
         inner = inner.children[0]
+    if isinstance(inner, Token):
+        return True
+    if inner.data == "path":  # of several steps: the last may be a function
+        inner = inner.children[-1]
     if isinstance(inner, Token):
         return True
     is_test = inner.data == "call" and str(inner.children[0]).removeprefix("fn:") in _CONDITIONS
@@ -97,3 +103,14 @@ def begin_at_documents(tree: Tree[Token]) -> frozenset[str]:
         if len(path.children) > 1 and (str(first) in names or (isinstance(first, Tree) and first.data == "document")):
             path.children = path.children[1:]
     return names
+
+
+def flattened(flwor: Tree[Token]) -> list[Part]:
+    """The clauses of a ``for`` or ``let``, and what it returns; those of another that it returns after ``let`` alone
+    are its own.
+    """
+    *clauses, _, result = flwor.children
+    is_let = all(isinstance(clause, Tree) and clause.data == "let_clause" for clause in clauses)
+    if is_let and isinstance(result, Tree) and result.data == "flwor":
+        return [*clauses, *flattened(result)]
+    return list(flwor.children)

@@ -12,7 +12,14 @@ from heptox.grammar import syntax
 from heptox.shell.parts import Part, begins_at_documents
 from heptox.shell.projection import Projection
 
-_TUPLE: Final = "heptox-tuple"
+ANSWERS: Final = "heptox-answers"
+"""The element that holds what the cores have brought, each in an element of its own."""
+SHARED: Final = "heptox-shared"
+"""The elements in it that hold nodes to which tuples refer."""
+TUPLE: Final = "heptox-tuple"
+"""A match of a core of which the shell takes more than one item."""
+EACH: Final = "heptox-each"
+"""An item of a part of a tuple."""
 
 
 @dataclass(slots=True)
@@ -20,6 +27,8 @@ class Frame:
     """A core that brings tuples: its clauses so far, and what stands in a tuple."""
 
     number: int
+    around: Frame | None = None
+    """The outermost of the frames around it: all are of one document."""
     clauses: list[syntax.For | syntax.Let] = field(default_factory=list)
     where: list[syntax.Condition] = field(default_factory=list)
     slots: list[Callable[[], syntax.Expression]] = field(default_factory=list)
@@ -34,6 +43,11 @@ class Frame:
         """The variable of the shell for a tuple."""
         return f"$heptox-tuple{self.number}"
 
+    @property
+    def shares(self) -> bool:
+        """Whether several tuples may be of one node: each is there once then, and tuples refer to it."""
+        return sum(isinstance(clause, syntax.For) for clause in self.clauses) > 1
+
     def slot(self, content: Callable[[], syntax.Expression]) -> str:
         """A new place in the tuple; how the shell calls it."""
         self.slots.append(content)
@@ -45,7 +59,7 @@ class Frame:
             syntax.ElementConstructor(f"v{number}", (), (content(),)) for number, content in enumerate(self.slots, 1)
         )
         return syntax.Flwor(
-            tuple(self.clauses), syntax.conjunction(self.where), syntax.ElementConstructor(_TUPLE, (), slots)
+            tuple(self.clauses), syntax.conjunction(self.where), syntax.ElementConstructor(TUPLE, (), slots)
         )
 
 

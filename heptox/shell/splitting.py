@@ -12,16 +12,27 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Final, Literal, NoReturn, TypeAlias
+from typing import Final, Literal, NoReturn, TypeAlias, cast
 
 from lark import Token, Tree
 
 from heptox.checks import Check, no_check
 from heptox.errors import GrammarError
 from heptox.grammar import ITEM, NO_NAMES, NameTable, QueryText, each_item, syntax
-from heptox.shell.parts import Part, begin_at_documents, begins_at_documents, conjuncts, cuts, is_document, span
+from heptox.shell.parts import (
+    Part,
+    begin_at_documents,
+    begins_at_documents,
+    conjuncts,
+    cuts,
+    flattened,
+    is_document,
+    span,
+)
 from heptox.shell.projection import Projection, is_plain, name_of, projected
 from heptox.shell.scope import (
+    ANSWERS,
+    EACH,
     Frame,
     Node,
     Other,
@@ -36,9 +47,6 @@ from heptox.shell.scope import (
 
 Kind: TypeAlias = Literal["node", "value"]
 
-ANSWERS: Final = "heptox-answers"
-"""The element that holds what the cores have brought, each in an element of its own."""
-_EACH: Final = "heptox-each"
 _ITEMS: Final[Mapping[Kind, str]] = {"node": "(@*|node())", "value": "xs:untypedAtomic(string(.))"}
 """The items in the elements around them."""
 _VARIABLES: Final = re.compile(r"\$[^\s$,:()=]+(?::[^\s$,:()=]+)?")
@@ -55,7 +63,11 @@ _ELSEWHERE: Final = {
 }
 _COMPARING: Final = ("is", "<<", ">>")
 _SETS: Final = ("|", "union", "intersect", "except")
+_OWN: Final = "$heptox-"
+"""How variables begin that the shell has of its own."""
+_SAME_FOR: Final = "bind it in the same for: let $x := //a for $y in //b ..."
 _BELOW: Final = "begin with /name or //name"
+_ELSEWHERE.update(dict.fromkeys(("generate-id", "has-children"), "compare values with ="))
 _UPWARD: Final = "bind the node above with for, and go down from it"
 _AXES: Final = ("child", "descendant", "attribute", "self", "descendant-or-self")
 
@@ -88,8 +100,18 @@ class Split:
         return f"{self.setters}{''.join(declared)}{self.shell}"
 
 
-def split(text: str, file: str | None = None, names: NameTable = NO_NAMES, check: Check = no_check) -> Split:
-    """The cores and the shell of an XQuery.
+Refusal: TypeAlias = Callable[[syntax.Expression], GrammarError | None]
+"""Why an expression of the fragment cannot be translated, whatever the mapping."""
+
+
+def split(
+    text: str,
+    file: str | None = None,
+    names: NameTable = NO_NAMES,
+    check: Check = no_check,
+    refusal: Refusal = lambda _: None,
+) -> Split:
+    """The cores and the shell of an XQuery; no core is what there is a ``refusal`` of.
 
     Raises :class:`GrammarError`: as :meth:`QueryText.read` for what is not read; HX3070 for what no peer can be asked,
     with what to write instead; HX3071 for more than :data:`MOST_CORES` cores.
@@ -99,7 +121,7 @@ def split(text: str, file: str | None = None, names: NameTable = NO_NAMES, check
     count($heptox-core1)
     """
     reading = QueryText.read(text, file, names, check)
-    return _Splitter(reading).split()
+    return _Splitter(reading, refusal).split()
 
 
 def unsplit(expression: syntax.Expression) -> Split:
@@ -113,16 +135,31 @@ def is_ordered(expression: syntax.Expression) -> bool:
     return any(isinstance(node, syntax.Flwor) and node.order for node in syntax.nodes(expression))
 
 
+def is_wrapped(expression: syntax.Expression) -> bool:
+    """Whether what peers answer stands in an element that is there once."""
+    if isinstance(expression, syntax.Sequence):
+        return any(map(is_wrapped, expression.items))
+    paths = (node for node in syntax.nodes(expression) if isinstance(node, syntax.PathExpression))
+    is_element = isinstance(expression, syntax.ElementConstructor)
+    return is_element and any(path.start in ("/", syntax.COLLECTION) for path in paths)
+
+
 class _Splitter:
-    def __init__(self, reading: QueryText) -> None:
+    def __init__(self, reading: QueryText, refusal: Refusal) -> None:
         self._reading = reading
+        self._refusal = refusal
         self._cores: list[tuple[Callable[[], syntax.Expression], Kind]] = []
         self._frames = count(1)
+        self._asking: set[str] = set()
+        """The functions that speak of documents."""
         self._documents = begin_at_documents(reading.tree)
 
     def split(self) -> Split:
         """The cores and the shell."""
         *declarations, body = self._reading.tree.children
+        for token in self._reading.tree.scan_values(lambda part: str(part).startswith(_OWN)):
+            message = f"{_OWN}... are variables of what is made of the query"
+            raise GrammarError(self._reading.fault("HX3070", message, token, "give it another name"))
         scope: dict[str, Place] = {}
         parts = [(declaration, self._declaration(declaration, scope)) for declaration in declarations]
         said = self._text_of(body, scope, None)
@@ -137,10 +174,12 @@ class _Splitter:
         """The text of a declaration, whose variable is in the scope then."""
         assert isinstance(declaration, Tree)
         names = _VARIABLES.findall(str(declaration.children[0]))
+        if declaration.data == "function_declaration" and speaks_of_documents(declaration, scope):
+            self._asking.add(str(declaration.children[0]).split("function", 1)[1].split("(", 1)[0].strip())
         if declaration.data != "variable_declaration":
             return self._children(declaration, {**scope, **dict.fromkeys(names, Other())}, None)
         source = declaration.children[-1]
-        place = self._place(source, scope) if len(declaration.children) > 1 else None
+        place = self._place(source, scope, None) if len(declaration.children) > 1 else None
         text = self._text_of(source, scope, None) if place is None else place[1]
         scope[names[0]] = Other() if place is None else place[0]
         return self._spliced(*span(declaration), [(source, text)])
@@ -150,7 +189,7 @@ class _Splitter:
     def _text_of(self, part: Part, scope: Scope, frame: Frame | None, *, exists: bool = False) -> str:
         """What stands in the shell for a part; where it only ``exists``, it matters how often."""
         if isinstance(part, Token):
-            return self._token(part, scope)
+            return self._token(part, scope, frame)
         self._reading.check()
         match part.data:
             case "path":
@@ -168,7 +207,7 @@ class _Splitter:
                 names = _VARIABLES.findall(str(part.children[0]))
                 return self._children(part, {**scope, **dict.fromkeys(names, Other())}, frame)
             case "union" | "operation":
-                self._check_nodes(part, scope)
+                self._check_nodes(part, scope, frame)
             case "axis_step" if str(part.children[0]).removesuffix("::").strip() not in _AXES:
                 self._refuse(part, f"the axis {part.children[0]}", _UPWARD)
             case "document":
@@ -177,19 +216,29 @@ class _Splitter:
                 pass
         return self._children(part, scope, frame)
 
-    def _token(self, token: Token, scope: Scope) -> str:
+    def _token(self, token: Token, scope: Scope, frame: Frame | None) -> str:
         if token.type == "OUTSIDE_CONSTRUCT":
             what = "the parent step .." if token == ".." else str(token)
             self._refuse(token, what, _UPWARD if token == ".." else None)
         if token.type == "VARIABLE" and token in self._documents:
             self._refuse(token, "the document itself", _BELOW)
         if token.type == "VARIABLE":
-            self._used(str(token), (), scope)
+            self._used(token, (), scope, frame)
         return str(token)
 
-    def _used(self, variable: str, steps: Sequence[syntax.Step], scope: Scope, *, exists: bool = False) -> None:
+    def _used(
+        self,
+        variable: Token,
+        steps: Sequence[syntax.Step],
+        scope: Scope,
+        frame: Frame | None,
+        *,
+        exists: bool = False,
+    ) -> None:
         """The shell needs what steps lead to from a variable."""
-        match scope.get(variable):
+        match scope.get(str(variable)):
+            case Node(is_core=True) if frame is not None:
+                self._refuse(variable, f"{variable}, of all documents, for each of a document", _SAME_FOR)
             case Node() as node:
                 node.projection.use(steps, exists=exists)
             case Path() as path:
@@ -213,8 +262,10 @@ class _Splitter:
         message = f"{what} is not asked of peers, and their answers do not have it"
         raise GrammarError(self._reading.fault("HX3070", message, part, hint))
 
-    def _check_nodes(self, tree: Tree[Token], scope: Scope) -> None:
+    def _check_nodes(self, tree: Tree[Token], scope: Scope, frame: Frame | None) -> None:
         """Refuse what tells nodes apart that cores bring: two of them may be one, and their order means nothing."""
+        if "!" in tree.children:
+            self._check_rest(tree.children[2:], scope, frame)
         operators = ["|"] if tree.data == "union" else [str(each) for each in tree.children if isinstance(each, Token)]
         for operator in operators:
             if operator in _COMPARING:
@@ -222,30 +273,45 @@ class _Splitter:
             if operator in _SETS and any(is_of_cores(child, scope) for child in tree.children):
                 self._refuse(tree, f"the operator {operator} over what peers are asked", "(a | b) as a step, or (q, q)")
 
+    def _check_rest(self, rest: Sequence[Part], scope: Scope, frame: Frame | None) -> None:
+        """Refuse paths from documents that are asked for each of what peers bring: they are of one document each."""
+        for part in rest:
+            if frame is None and isinstance(part, Tree) and self._asks(part, scope):
+                self._refuse(part, "a path from documents for each item", "for $x in //a where ... return $x")
+
+    def _asks(self, part: Tree[Token], scope: Scope) -> bool:
+        calls = (str(call.children[0]) for call in part.find_data("call"))
+        return speaks_of_documents(part, scope) or not self._asking.isdisjoint(calls)
+
     # -- cores ---------------------------------------------------------------------------------------------------
 
     def _core(self, query: Callable[[], syntax.Expression], kind: Kind, frame: Frame | None, part: Part) -> str:
         """A new core, in the tuples of a frame if there is one; how the shell calls its items."""
         if frame is not None:
             items = frame.slot(lambda: _wrapped(query()))
-            return f"{items}/Q{{}}{_EACH}/{_ITEMS[kind]}"
+            return f"{items}/Q{{}}{EACH}/{_ITEMS[kind]}"
         if len(self._cores) == MOST_CORES:
             message = f"the query asks peers for more than {MOST_CORES} things"
             raise GrammarError(self._reading.fault("HX3071", message, part, "ask for more at once, or split it"))
         self._cores.append((query, kind))
         return f"$heptox-core{len(self._cores)}"
 
-    def _frame_of(self, expression: syntax.Expression, scope: Scope) -> Frame | None:
-        """The innermost frame whose variables an expression speaks of."""
+    def _home(self, expression: syntax.Expression, scope: Scope, frame: Frame | None) -> Frame | None:
+        """The frame of whose tuples a core is a part: the innermost whose variables it speaks of; else, inside of
+        frames, the outermost: it is of the same document.
+        """
         frames = [place.frame for name in _free(expression) if isinstance(place := scope.get(name), Node | Path)]
-        return max((frame for frame in frames if frame is not None), key=lambda frame: frame.number, default=None)
+        outermost = None if frame is None else frame.around or frame
+        return max((each for each in frames if each is not None), key=lambda each: each.number, default=outermost)
 
     def _asked(self, part: Part, scope: Scope) -> syntax.Expression | GrammarError:
         """The expression of the fragment that a part is, over documents and the variables of frames."""
         found = self._reading.expression(part, bound_by_cores(scope))
-        if not isinstance(found, GrammarError) and is_ordered(found):
+        if isinstance(found, GrammarError):
+            return found
+        if is_ordered(found):
             return GrammarError(self._reading.fault("HX3070", "order by is the shell's", part))
-        return found
+        return (None if _free(found) else self._refusal(found)) or found
 
     def _path(self, tree: Tree[Token], scope: Scope, frame: Frame | None, *, exists: bool) -> str:
         """A path from documents is a core as far as the fragment has it; one from a variable says what is needed."""
@@ -258,13 +324,18 @@ class _Splitter:
         if isinstance(place, Node | Path):
             steps, plain = self._plain_steps(children[1:])
             rest = children[1 + plain :]
+            self._check_rest(rest, scope, frame)
             is_deep = bool(rest) and isinstance(rest[0], Token) and rest[0].type == "DOUBLE_SLASH"
             if is_deep and place.frame is not None:
                 return self._core_path(tree, children, scope, frame, exists=exists, least=2 + plain)
-            self._used(str(first), steps, scope, exists=exists and not rest)
+            assert isinstance(first, Token)
+            self._used(first, steps, scope, frame, exists=exists and not rest)
             return self._spliced(begin, end, [(part, self._text_of(part, scope, frame)) for part in rest])
         if len(children) == 1 and isinstance(first, Tree):
             return self._spliced(begin, end, [(first, self._text_of(first, scope, frame, exists=exists))])
+        is_of_several = isinstance(first, Tree) and not _is_one_path(first) and speaks_of_documents(first, scope)
+        if is_of_several and any(isinstance(part, Token) for part in children[1:]):
+            self._refuse(tree, "a step from several paths", "write the step after each of them")
         return self._children(tree, scope, frame)
 
     def _core_path(
@@ -287,16 +358,17 @@ class _Splitter:
                 continue
             projection = Projection()
             projection.use(self._plain_steps(rest)[0], exists=exists and not rest)
-            text = self._of_path(found, projection, scope, tree)
+            home = self._home(found, scope, frame)
+            self._check_rest(rest, scope, home)
+            text = self._of_path(found, projection, home, tree)
             said = [(part, self._text_of(part, scope, frame)) for part in rest]
             return text + self._spliced(span(children[cut - 1])[1], span(tree)[1], said)
         fault = reason.faults[0] if reason is not None else None
         message = f"no peer can be asked for this path{f': {fault.message}' if fault else ''}"
         raise GrammarError(self._reading.fault("HX3070", message, tree, fault.hint if fault else None))
 
-    def _of_path(self, found: syntax.Expression, projection: Projection, scope: Scope, part: Part) -> str:
+    def _of_path(self, found: syntax.Expression, projection: Projection, frame: Frame | None, part: Part) -> str:
         """A core of the items of a path, each with what is needed of it."""
-        frame = self._frame_of(found, scope)
         if not isinstance(found, syntax.PathExpression):
             return self._core(lambda: found, "value", frame, part)
         name, path = name_of(found), found
@@ -331,14 +403,14 @@ class _Splitter:
         if speaks_of_documents(tree, scope):
             found = self._asked(tree, scope)
             if not isinstance(found, GrammarError) and (kind := _kind(found)) is not None:
-                return self._core(lambda: found, kind, self._frame_of(found, scope), tree)
-            own, inner = Frame(next(self._frames)), dict(scope)
-            rest = list(tree.children)
+                return self._core(lambda: found, kind, self._home(found, scope, frame), tree)
+            around = None if frame is None else frame.around or frame
+            own, inner, rest = Frame(next(self._frames), around), dict(scope), flattened(tree)
             conditions: list[Part] = []
             while self._takes(rest[0], own, inner, conditions):
                 rest.pop(0)
             if own.has_loop:
-                return self._framed(tree, own, inner, conditions, rest)
+                return self._framed(tree, own, inner, conditions, rest, frame)
         return self._clauses(tree, list(tree.children), scope, frame)
 
     def _takes(self, clause: Part, own: Frame, scope: dict[str, Place], conditions: list[Part]) -> bool:
@@ -381,25 +453,39 @@ class _Splitter:
         return True
 
     def _framed(
-        self, tree: Tree[Token], own: Frame, scope: dict[str, Place], conditions: list[Part], rest: list[Part]
+        self,
+        tree: Tree[Token],
+        own: Frame,
+        scope: dict[str, Place],
+        conditions: list[Part],
+        rest: list[Part],
+        frame: Frame | None,
     ) -> str:
         """A ``for`` over the tuples of a core, which its first clauses and conditions ask for."""
-        bound = ""
+        items, bound = self._tuples(tree, own, scope, frame)
+        said = " and ".join(f"({self._text_of(part, scope, own)})" for part in conditions)
+        text = self._clauses(tree, rest, scope, own)
+        for name, place in scope.items():
+            if isinstance(place, Path) and place.frame is own and place.used:
+                bound.append((name, self._text_of(place.written, scope, own)))
+        lets = "".join(f"let {name} := {value} " for name, value in bound)
+        return f"for {own.variable} in {items} {lets}{f'where {said} ' if said else ''}{text}"
+
+    def _tuples(
+        self, tree: Tree[Token], own: Frame, scope: Scope, frame: Frame | None
+    ) -> tuple[str, list[tuple[str, str]]]:
+        """What the shell calls the tuples of a frame, and what its variables are of one of them."""
+        bound: list[tuple[str, str]] = []
         for clause in own.clauses:
             place = scope[clause.variable]
             if isinstance(place, Node):
                 name = name_of(resolved(clause.source, scope))
                 slot = own.slot(_slot(clause.variable, name, place.projection))
-                bound += f"let {clause.variable} := {slot}/(@*|node()) "
+                node = f"id({slot}/@ref, {own.variable})/((@* except @xml:id)|node())"
+                bound.append((clause.variable, node if own.shares else f"{slot}/(@*|node())"))
         speaks = syntax.Flwor(tuple(own.clauses), syntax.conjunction(own.where), syntax.Sequence())
         outer = {name: place for name, place in scope.items() if getattr(place, "frame", None) is not own}
-        items = self._core(own.core, "node", self._frame_of(speaks, outer), tree)
-        said = " and ".join(f"({self._text_of(part, scope, own)})" for part in conditions)
-        text = self._clauses(tree, rest, scope, own)
-        for name, place in scope.items():
-            if isinstance(place, Path) and place.frame is own and place.used:
-                bound += f"let {name} := {self._text_of(place.written, scope, own)} "
-        return f"for {own.variable} in {items} {bound}{f'where {said} ' if said else ''}{text}"
+        return self._core(own.core, "node", self._home(speaks, outer, frame), tree), bound
 
     def _clauses(self, tree: Tree[Token], parts: list[Part], scope: Scope, frame: Frame | None) -> str:
         """The clauses of the shell that are left, and what is returned."""
@@ -418,7 +504,7 @@ class _Splitter:
         """The text of a binding, whose variables are in the scope then."""
         assert isinstance(binding, Tree)
         source = binding.children[-1]
-        place = self._place(source, scope)
+        place = self._place(source, scope, frame)
         text = place[1] if place is not None else self._text_of(source, scope, frame)
         variable = str(binding.children[0])
         scope[variable] = Other() if place is None else place[0]
@@ -426,7 +512,7 @@ class _Splitter:
             scope.update((name, Other()) for name in _VARIABLES.findall(str(child)))
         return self._spliced(*span(binding), [(source, text)])
 
-    def _place(self, source: Part, scope: Scope) -> tuple[Place, str] | None:
+    def _place(self, source: Part, scope: Scope, frame: Frame | None) -> tuple[Place, str] | None:
         """What a variable stands for that is bound to a path from documents, or to one from a node that names its
         steps, and the text of the path.
         """
@@ -447,7 +533,8 @@ class _Splitter:
         if isinstance(found, GrammarError):
             return None
         projection = Projection()
-        return Node(projection, is_core=True), self._of_path(found, projection, scope, tree)
+        home = self._home(found, scope, frame)
+        return Node(projection, is_core=home is None), self._of_path(found, projection, home, tree)
 
     def _grouped(self, clause: Tree[Token], scope: dict[str, Place], frame: Frame | None) -> str:
         """Keys of groups, and numbers of tuples: variables of the shell."""
@@ -458,12 +545,20 @@ class _Splitter:
             if isinstance(source, Tree):
                 texts.append((source, self._text_of(source, scope, frame)))
             else:
-                self._used(str(key.children[0]), (), scope)
+                self._used(cast(Token, key.children[0]), (), scope, frame)
         names = [str(key.children[0]) for key in keys] or [str(clause.children[-1])]
         scope.update(dict.fromkeys(names, Other()))
         return self._spliced(*span(clause), texts)
 
     def _quantified(self, tree: Tree[Token], scope: Scope, frame: Frame | None) -> str:
+        inner = dict(scope)
+        *bindings, _, condition = tree.children[1:]
+        own = Frame(next(self._frames), None if frame is None else frame.around or frame)
+        if all(self._takes_binding(each, own, inner, is_loop=True) for each in bindings):
+            items, bound = self._tuples(tree, own, inner, frame)
+            said = self._text_of(condition, inner, own)
+            names = "".join(f", {name} in {value}" for name, value in bound)
+            return f"{tree.children[0]} {own.variable} in {items}{names} satisfies {said}"
         inner = dict(scope)
         texts: list[tuple[Part, str]] = []
         for part in tree.children[1:]:
@@ -476,9 +571,19 @@ class _Splitter:
         arguments = tree.children[1:]
         if name in _ELSEWHERE or (name == "collection" and arguments):
             self._refuse(tree, f"the function {name}()", _ELSEWHERE.get(name, "collection() has no argument"))
+        if name in self._asking and frame is not None:
+            self._refuse(tree, f"{name}(), of all documents, for each of a document", "give the function the nodes")
         exists = name in _ONLY_COUNTED and len(arguments) == 1
         texts = [(part, self._text_of(part, scope, frame, exists=exists)) for part in arguments]
         return self._spliced(*span(tree), texts)
+
+
+def _is_one_path(part: Tree[Token]) -> bool:
+    """Whether a part is one path, in parentheses or not, whose nodes are all different."""
+    inner: Part = part
+    while isinstance(inner, Tree) and inner.data in ("parenthesised", "expressions") and len(inner.children) == 1:
+        inner = inner.children[0]
+    return isinstance(inner, Tree) and inner.data == "path" and inner is not part
 
 
 def _free(expression: syntax.Expression) -> set[str]:
@@ -513,4 +618,4 @@ def _slot(variable: str, name: str | None, projection: Projection) -> Callable[[
 
 def _wrapped(query: syntax.Expression) -> syntax.Expression:
     """The query whose items stand in elements, in which they do not run together."""
-    return each_item(query, lambda item, _: syntax.ElementConstructor(_EACH, (), (item,)), "$heptox-each")
+    return each_item(query, lambda item, _: syntax.ElementConstructor(EACH, (), (item,)), "$heptox-each")

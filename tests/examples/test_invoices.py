@@ -140,7 +140,7 @@ def computed_in_both(query: str) -> list[str]:
         in_cii = translate(mapping("cii"), in_model.query, Direction.SOURCE)
         for syntax, said in (("ubl", asked), ("cii", in_cii.query)):
             answers[core.variable].add((syntax,), evaluate(said, map(read_document, invoices(syntax))))
-    gathered = {variable: core.gathered() for variable, core in answers.items()}
+    gathered = {variable: core.gathered(variable) for variable, core in answers.items()}
     return evaluate_module(found.text, answers_document(gathered))
 
 

@@ -94,7 +94,7 @@ class World:
             asked = with_schema(counted_query(core.query), SchemaTree(tree.graph), declared)
             for number, (document, said) in enumerate(self.documents):
                 answers[core.variable].add((str(number),), evaluate(said(asked), [parse_document(document)]))
-        gathered = {variable: core.gathered() for variable, core in answers.items()}
+        gathered = {variable: core.gathered(variable) for variable, core in answers.items()}
         return evaluate_module(found.text, answers_document(gathered))
 
 

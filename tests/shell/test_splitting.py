@@ -29,7 +29,7 @@ def computed(query: str, asked: Callable[[syntax.Expression], Iterable[str]]) ->
     answers = {core.variable: CoreAnswers() for core in found.cores}
     for core in found.cores:
         answers[core.variable].add(("peer",), asked(counted_query(core.query)))
-    gathered = {variable: core.gathered() for variable, core in answers.items()}
+    gathered = {variable: core.gathered(variable) for variable, core in answers.items()}
     return evaluate_module(found.text, answers_document(gathered))
 
 

@@ -14,7 +14,7 @@ import trio
 from heptox import __version__
 from heptox.errors import Fault, GrammarError, HeptoxError, PeerError
 from heptox.feed import FeedLog
-from heptox.grammar import Expression, NameTable, check_names, encode_query, print_query
+from heptox.grammar import Expression, NameTable, check_names, encode_query, lower, print_query
 from heptox.mapping import Mapping
 from heptox.matching import Broker
 from heptox.peer.acquaintance.acquaintances import Acquaintances
@@ -55,7 +55,7 @@ from heptox.peer.wire.offers import PROTOCOL
 from heptox.peer.wire.standing import Side
 from heptox.peer.wire.transport import OLD_FEED, Transport
 from heptox.schema import SchemaTree, constrained_leaves
-from heptox.shell import Split, is_ordered, split, unsplit
+from heptox.shell import Split, is_ordered, is_wrapped, split, unsplit
 from heptox.store import Store, XQuery, external_values
 
 
@@ -110,6 +110,7 @@ class PeerService:
         self._documents: set[str] = set()
         self.schema = folder.schema()
         self._name_table = NameTable.of(self.schema)
+        self._tree = SchemaTree(self.schema)
         self.drawings = Drawings(folder.path / DRAWINGS)
         broker = opened.broker
         self.subscribing = Subscribing(FolderSubscriptions(folder, broker.log, broker, self.worded), recorder)
@@ -348,16 +349,17 @@ class PeerService:
             found: Split | None = await self._split(asked, error)
         else:
             external_values(asked)  # the fragment has no external variables
-            ordered = hops != 0 and is_ordered(expression)
+            ordered = hops != 0 and await self._is_split(expression)
             if ordered or question.merge:  # without the spelling of the report, which no other engine reads
                 asked = replace(asked, text=print_query(expression, self.schema.prefixes))
             found = await self._split(asked) if ordered else unsplit(expression) if question.merge else None
         if found is not None:
             for core in found.cores:
                 await self._check_names(core.query)
-            tree = SchemaTree(self.schema)
-            keys = constrained_leaves(tree)[0] | declared_keys(self._mappings())
-            return self._shells.ask(query, ShellQuestion(asked, found, tree, keys, hops, seconds, question.explain))
+            keys = constrained_leaves(self._tree)[0] | declared_keys(self._mappings())
+            return self._shells.ask(
+                query, ShellQuestion(asked, found, self._tree, keys, hops, seconds, question.explain)
+            )
         await self._check_names(expression)
         return self.runner.ask(
             encode_query(expression),
@@ -375,16 +377,30 @@ class PeerService:
         Raises :class:`GrammarError`: as :func:`split`; ``refused``, why it is none of the fragment, for a query that
         asks for nothing.
         """
-        splitting = partial(split, asked.text, asked.file, self._name_table)
+        splitting = partial(split, asked.text, asked.file, self._name_table, refusal=self._refusal)
         found = await trio.to_thread.run_sync(splitting, abandon_on_cancel=True)
         if not found.cores and refused is not None:
             raise refused
         return found
 
+    async def _is_split(self, expression: Expression) -> bool:
+        """Whether an expression of the fragment has a shell all the same."""
+        if is_ordered(expression) or is_wrapped(expression):
+            return True
+        return await trio.to_thread.run_sync(self._refusal, expression, abandon_on_cancel=True) is not None
+
+    def _refusal(self, expression: Expression) -> GrammarError | None:
+        """Why an expression cannot be translated, whatever the mapping, as far as that is seen without one."""
+        if self._tree.types.recursive:  # paths may lead anywhere
+            return None
+        try:
+            lower(expression, self._tree)
+        except GrammarError as error:
+            return error
+        return None
+
     async def _check_names(self, expression: Expression) -> None:
-        await trio.to_thread.run_sync(
-            check_names, expression, SchemaTree(self.schema), *self.worded(), abandon_on_cancel=True
-        )
+        await trio.to_thread.run_sync(check_names, expression, self._tree, *self.worded(), abandon_on_cancel=True)
 
     def worded(self) -> tuple[SchemaTree, ...]:
         """The trees of this peer's schema on which its mappings draw boxes: tags may be there that are not declared."""

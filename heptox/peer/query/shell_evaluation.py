@@ -60,7 +60,7 @@ class _Asked:
 
     def gathered(self) -> dict[str, Gathered]:
         """The items of each core."""
-        return {variable: core.gathered() for variable, core in self.answers.items()}
+        return {variable: core.gathered(variable) for variable, core in self.answers.items()}
 
 
 class ShellEvaluation:
