@@ -41,7 +41,10 @@ class CountedItem:
         try:
             if not text.startswith(f"<{ITEM}"):  # nor has it a document type
                 raise ValueError("no counted item")
-            item = cls(etree.fromstring(text, _PARSER), text.count(f"<{ITEM}") == 1)
+            element = etree.fromstring(text, _PARSER)
+            # elsewhere a name without a namespace would fall into one that is the default
+            plain = _without_default(element) if ' xmlns="' in text else element
+            item = cls(plain, text.count(f"<{ITEM}") == 1)
             item.keep_distinct()
         except (etree.XMLSyntaxError, RecursionError) as error:
             raise ValueError("no counted item") from error
@@ -113,6 +116,17 @@ class CountedItem:
             self.counted.remove(again)
         if not self.is_flat:
             _keep_distinct(self.counted)
+
+
+def _without_default(element: etree._Element) -> etree._Element:
+    """The element in which no namespace is the default one."""
+    made = etree.Element(str(element.tag), nsmap={prefix: uri for prefix, uri in element.nsmap.items() if prefix})
+    made.attrib.update(element.attrib)
+    made.text, made.tail = element.text, element.tail
+    for child in element:
+        is_aside = isinstance(child, etree._Comment | etree._ProcessingInstruction)
+        made.append(deepcopy(child) if is_aside else _without_default(child))
+    return made
 
 
 def identity_of(text: str) -> Identity:

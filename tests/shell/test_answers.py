@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import pytest
 
 from heptox.grammar import counted_query, parse_query
@@ -91,3 +93,13 @@ def test_what_is_no_item_is_left_out_and_said(text: str) -> None:
     answers.add(("b",), [good])
     found = answers.gathered()
     assert (len(found.items), found.garbled) == (2, frozenset({"a"}))
+
+
+def test_names_without_a_namespace_stay_in_none() -> None:
+    answers = CoreAnswers()
+    spec = '<heptox-item xmlns=""><spec><k/></spec><heptox-nodes>0</heptox-nodes></heptox-item>'
+    answers.add(
+        ("a",), [f'<heptox-item><item xmlns="urn:s" n="1">{spec}</item><heptox-nodes>1</heptox-nodes></heptox-item>']
+    )
+    document = ElementTree.fromstring(answers_document({"c": answers.gathered()}))
+    assert [each.tag for each in document.iter()][3:] == ["{urn:s}item", "spec", "k"]
