@@ -8,12 +8,12 @@ from heptox.shell.answers import (
     answers_document as answers_document,
 )
 from heptox.shell.counted_items import CountedItem as CountedItem
-from heptox.shell.schema_knowledge import with_schema as with_schema
-from heptox.shell.splitting import (
+from heptox.shell.model import (
     Core as Core,
     Split as Split,
     is_ordered as is_ordered,
     is_wrapped as is_wrapped,
-    split as split,
     unsplit as unsplit,
 )
+from heptox.shell.schema_knowledge import with_schema as with_schema
+from heptox.shell.splitting import split as split

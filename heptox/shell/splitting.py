@@ -9,21 +9,21 @@ is asked again for each item of another. The text of the shell stays as it was w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Final, Literal, NoReturn, TypeAlias, cast
+from typing import Final, NoReturn, TypeAlias, cast
 
 from lark import Token, Tree
 
 from heptox.checks import Check, no_check
 from heptox.errors import GrammarError
-from heptox.grammar import ITEM, NO_NAMES, NameTable, QueryText, each_item, syntax
+from heptox.grammar import NO_NAMES, NameTable, QueryText, each_item, syntax
+from heptox.shell.frames import Beginning
+from heptox.shell.model import ITEMS, Core, Kind, Split, is_ordered, kind_of
 from heptox.shell.parts import (
     Part,
     begin_at_documents,
     begins_at_documents,
-    conjuncts,
     cuts,
     flattened,
     is_document,
@@ -31,7 +31,6 @@ from heptox.shell.parts import (
 )
 from heptox.shell.projection import Projection, is_plain, name_of, projected
 from heptox.shell.scope import (
-    ANSWERS,
     EACH,
     Frame,
     Node,
@@ -45,10 +44,6 @@ from heptox.shell.scope import (
     speaks_of_documents,
 )
 
-Kind: TypeAlias = Literal["node", "value"]
-
-_ITEMS: Final[Mapping[Kind, str]] = {"node": "(@*|node())", "value": "xs:untypedAtomic(string(.))"}
-"""The items in the elements around them."""
 _VARIABLES: Final = re.compile(r"\$[^\s$,:()=]+(?::[^\s$,:()=]+)?")
 MOST_CORES: Final = 20
 """Cores of one query."""
@@ -70,34 +65,6 @@ _BELOW: Final = "begin with /name or //name"
 _ELSEWHERE.update(dict.fromkeys(("generate-id", "has-children"), "compare values with ="))
 _UPWARD: Final = "bind the node above with for, and go down from it"
 _AXES: Final = ("child", "descendant", "attribute", "self", "descendant-or-self")
-
-
-@dataclass(frozen=True, slots=True)
-class Core:
-    """What peers are asked, and the variable of the shell that holds its items: nodes, or values."""
-
-    query: syntax.Expression
-    variable: str
-    kind: Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """Cores, and the query of the shell: its ``setters``, with namespaces, and the rest."""
-
-    cores: tuple[Core, ...]
-    setters: str
-    shell: str
-
-    @property
-    def text(self) -> str:
-        """The query of the shell for an engine, whose context is a document of what the cores have brought."""
-        declared = (
-            f"declare variable ${core.variable} := /Q{{}}{ANSWERS}/Q{{}}{core.variable}/Q{{}}{ITEM}/"
-            f"{_ITEMS[core.kind]}; "
-            for core in self.cores
-        )
-        return f"{self.setters}{''.join(declared)}{self.shell}"
 
 
 Refusal: TypeAlias = Callable[[syntax.Expression], GrammarError | None]
@@ -122,26 +89,6 @@ def split(
     """
     reading = QueryText.read(text, file, names, check)
     return _Splitter(reading, refusal).split()
-
-
-def unsplit(expression: syntax.Expression) -> Split:
-    """An expression of the fragment as one core, of which the shell is its items."""
-    core = Core(expression, "heptox-core1", _kind(expression) or "node")
-    return Split((core,), "", f"${core.variable}")
-
-
-def is_ordered(expression: syntax.Expression) -> bool:
-    """Whether an expression of the fragment asks for an order, which is the shell's: answers of peers are sets."""
-    return any(isinstance(node, syntax.Flwor) and node.order for node in syntax.nodes(expression))
-
-
-def is_wrapped(expression: syntax.Expression) -> bool:
-    """Whether what peers answer stands in an element that is there once."""
-    if isinstance(expression, syntax.Sequence):
-        return any(map(is_wrapped, expression.items))
-    paths = (node for node in syntax.nodes(expression) if isinstance(node, syntax.PathExpression))
-    is_element = isinstance(expression, syntax.ElementConstructor)
-    return is_element and any(path.start in ("/", syntax.COLLECTION) for path in paths)
 
 
 class _Splitter:
@@ -289,7 +236,7 @@ class _Splitter:
         """A new core, in the tuples of a frame if there is one; how the shell calls its items."""
         if frame is not None:
             items = frame.slot(lambda: _wrapped(query()))
-            return f"{items}/Q{{}}{EACH}/{_ITEMS[kind]}"
+            return f"{items}/Q{{}}{EACH}/{ITEMS[kind]}"
         if len(self._cores) == MOST_CORES:
             message = f"the query asks peers for more than {MOST_CORES} things"
             raise GrammarError(self._reading.fault("HX3071", message, part, "ask for more at once, or split it"))
@@ -402,68 +349,21 @@ class _Splitter:
     def _flwor(self, tree: Tree[Token], scope: Scope, frame: Frame | None) -> str:
         if speaks_of_documents(tree, scope):
             found = self._asked(tree, scope)
-            if not isinstance(found, GrammarError) and (kind := _kind(found)) is not None:
+            if not isinstance(found, GrammarError) and (kind := kind_of(found)) is not None:
                 return self._core(lambda: found, kind, self._home(found, scope, frame), tree)
             around = None if frame is None else frame.around or frame
-            own, inner, rest = Frame(next(self._frames), around), dict(scope), flattened(tree)
-            conditions: list[Part] = []
-            while self._takes(rest[0], own, inner, conditions):
+            begun, rest = Beginning(self._reading, Frame(next(self._frames), around), dict(scope)), flattened(tree)
+            while begun.takes(rest[0]):
                 rest.pop(0)
-            if own.has_loop:
-                return self._framed(tree, own, inner, conditions, rest, frame)
+            if begun.own.has_loop:
+                return self._framed(tree, begun, rest, frame)
         return self._clauses(tree, list(tree.children), scope, frame)
 
-    def _takes(self, clause: Part, own: Frame, scope: dict[str, Place], conditions: list[Part]) -> bool:
-        """Whether the core of a frame says a clause, but for ``conditions`` that are left."""
-        if not isinstance(clause, Tree) or clause.data not in ("for_clause", "let_clause", "where_clause"):
-            return False
-        if clause.data == "where_clause":
-            for part in conjuncts(clause.children[1]) if own.has_loop else ():
-                found = self._reading.condition(part, bound_by_cores(scope))
-                if isinstance(found, GrammarError):
-                    conditions.append(part)
-                else:
-                    own.where.append(found)
-            return own.has_loop
-        if own.where or conditions:
-            return False
-        clauses, known = list(own.clauses), dict(scope)
-        for binding in clause.children[1:]:
-            if not self._takes_binding(binding, own, scope, is_loop=clause.data == "for_clause"):
-                own.clauses = clauses
-                scope.clear()
-                scope.update(known)
-                return False
-        return True
-
-    def _takes_binding(self, binding: Part, own: Frame, scope: dict[str, Place], *, is_loop: bool) -> bool:
-        assert isinstance(binding, Tree)
-        found = self._reading.expression(binding.children[-1], bound_by_cores(scope))
-        is_plain_binding = not any(getattr(each, "type", "") == "OUTSIDE_BINDING" for each in binding.children)
-        if not is_plain_binding or not isinstance(found, syntax.PathExpression):
-            return False
-        variable, start = str(binding.children[0]), scope.get(found.start)
-        is_of_documents = not found.start.startswith("$") or (isinstance(start, Path) and start.is_of_documents)
-        if is_loop:
-            own.clauses.append(syntax.For(variable, found))
-            scope[variable] = Node(Projection(), own)
-        else:
-            own.clauses.append(syntax.Let(variable, found))
-            scope[variable] = Path(own, found, binding.children[-1], is_of_documents)
-        return True
-
-    def _framed(
-        self,
-        tree: Tree[Token],
-        own: Frame,
-        scope: dict[str, Place],
-        conditions: list[Part],
-        rest: list[Part],
-        frame: Frame | None,
-    ) -> str:
+    def _framed(self, tree: Tree[Token], begun: Beginning, rest: list[Part], frame: Frame | None) -> str:
         """A ``for`` over the tuples of a core, which its first clauses and conditions ask for."""
+        own, scope = begun.own, begun.scope
         items, bound = self._tuples(tree, own, scope, frame)
-        said = " and ".join(f"({self._text_of(part, scope, own)})" for part in conditions)
+        said = " and ".join(f"({self._text_of(part, scope, own)})" for part in begun.conditions)
         text = self._clauses(tree, rest, scope, own)
         for name, place in scope.items():
             if isinstance(place, Path) and place.frame is own and place.used:
@@ -551,12 +451,12 @@ class _Splitter:
         return self._spliced(*span(clause), texts)
 
     def _quantified(self, tree: Tree[Token], scope: Scope, frame: Frame | None) -> str:
-        inner = dict(scope)
         *bindings, _, condition = tree.children[1:]
         own = Frame(next(self._frames), None if frame is None else frame.around or frame)
-        if all(self._takes_binding(each, own, inner, is_loop=True) for each in bindings):
-            items, bound = self._tuples(tree, own, inner, frame)
-            said = self._text_of(condition, inner, own)
+        begun = Beginning(self._reading, own, dict(scope))
+        if all(begun.takes_binding(each, is_loop=True) for each in bindings):
+            items, bound = self._tuples(tree, own, begun.scope, frame)
+            said = self._text_of(condition, begun.scope, own)
             names = "".join(f", {name} in {value}" for name, value in bound)
             return f"{tree.children[0]} {own.variable} in {items}{names} satisfies {said}"
         inner = dict(scope)
@@ -592,24 +492,6 @@ def _free(expression: syntax.Expression) -> set[str]:
     bound = {node.variable for node in nodes if isinstance(node, syntax.For | syntax.Let)}
     starts = {node.start for node in nodes if isinstance(node, syntax.PathExpression)}
     return {start for start in starts - bound if start.startswith("$")}
-
-
-def _kind(expression: syntax.Expression) -> Kind | None:
-    """What the items of an expression are, where they are of one kind."""
-    match expression:
-        case syntax.Flwor(result=result):
-            return _kind(result)
-        case syntax.Conditional(_, value, None):
-            return _kind(value)
-        case syntax.Sequence(items):
-            kinds = {_kind(item) for item in items}
-            return kinds.pop() if len(kinds) == 1 else None
-        case syntax.PathExpression() | syntax.ElementConstructor():
-            return "node"
-        case syntax.Data() | syntax.TagValue():
-            return "value"
-        case _:
-            return None
 
 
 def _slot(variable: str, name: str | None, projection: Projection) -> Callable[[], syntax.Expression]:
