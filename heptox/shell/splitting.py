@@ -97,6 +97,8 @@ class _Splitter:
         self._refusal = refusal
         self._cores: list[tuple[Callable[[], syntax.Expression], Kind]] = []
         self._frames = count(1)
+        self._paths: dict[syntax.Expression, tuple[str, Projection]] = {}
+        """The paths that are cores of their own."""
         self._asking: set[str] = set()
         """The functions that speak of documents."""
         self._documents = begin_at_documents(reading.tree)
@@ -303,19 +305,27 @@ class _Splitter:
             if isinstance(found, GrammarError):
                 reason = reason or found
                 continue
-            projection = Projection()
-            projection.use(self._plain_steps(rest)[0], exists=exists and not rest)
             home = self._home(found, scope, frame)
             self._check_rest(rest, scope, home)
-            text = self._of_path(found, projection, home, tree)
+            text, projection = self._of_path(found, home, tree)
+            projection.use(self._plain_steps(rest)[0], exists=exists and not rest)
             said = [(part, self._text_of(part, scope, frame)) for part in rest]
             return text + self._spliced(span(children[cut - 1])[1], span(tree)[1], said)
         fault = reason.faults[0] if reason is not None else None
         message = f"no peer can be asked for this path{f': {fault.message}' if fault else ''}"
         raise GrammarError(self._reading.fault("HX3070", message, tree, fault.hint if fault else None))
 
-    def _of_path(self, found: syntax.Expression, projection: Projection, frame: Frame | None, part: Part) -> str:
-        """A core of the items of a path, each with what is needed of it."""
+    def _of_path(self, found: syntax.Expression, frame: Frame | None, part: Part) -> tuple[str, Projection]:
+        """How the shell calls the items of a path, and what is needed of each; the same of one that comes again."""
+        if frame is None and found in self._paths:
+            return self._paths[found]
+        projection = Projection()
+        made = self._core_of(found, projection, frame, part), projection
+        if frame is None:
+            self._paths[found] = made
+        return made
+
+    def _core_of(self, found: syntax.Expression, projection: Projection, frame: Frame | None, part: Part) -> str:
         if not isinstance(found, syntax.PathExpression):
             return self._core(lambda: found, "value", frame, part)
         name, path = name_of(found), found
@@ -432,9 +442,9 @@ class _Splitter:
         found = self._asked(tree, scope)
         if isinstance(found, GrammarError):
             return None
-        projection = Projection()
         home = self._home(found, scope, frame)
-        return Node(projection, is_core=home is None), self._of_path(found, projection, home, tree)
+        text, projection = self._of_path(found, home, tree)
+        return Node(projection, is_core=home is None), text
 
     def _grouped(self, clause: Tree[Token], scope: dict[str, Place], frame: Frame | None) -> str:
         """Keys of groups, and numbers of tuples: variables of the shell."""

@@ -134,6 +134,11 @@ def image_text(mapping: Mapping, document: str) -> str:
             "for $heptox-tuple1 in $heptox-core1 let $p := $heptox-tuple1/Q{}v1/(@*|node()) "
             "return <r>{for $t in $p/t order by $t/n return $t/n/text()}</r>",
         ),
+        (
+            "count(//p[k]) + sum(//p[k]/n) + count(//p[k])",
+            ["for $heptox-node in //p[k]\nreturn <p/>", "//p[k]/n"],
+            "count($heptox-core1) + sum($heptox-core2) + count($heptox-core1)",
+        ),
         ("1 + 1", [], "1 + 1"),
     ],
 )  # fmt: skip
