@@ -444,6 +444,7 @@ def test_a_query_can_be_ended_from_elsewhere_and_its_receipt_says_so(tmp_path: P
             for question, statuses in (
                 (QuestionRequest(query=NAMES, timeout=DEADLINE), {"answered", "cancelled"}),
                 (QuestionRequest(query=endless, hops=0, timeout=DEADLINE), {"cancelled"}),
+                (QuestionRequest(query="count(//Name) + count(//Hist)", timeout=DEADLINE), {"answered", "cancelled"}),
             ):
                 parts = ended_from_elsewhere(one, client, question)
                 assert {line.status for line in received(parts).lines} <= statuses

@@ -268,7 +268,8 @@ class PeerService:
 
         Raises :class:`PeerError` (HX7069) when none of that id is in flight.
         """
-        if not (self.runner.cancel(query) or self._own.cancel(query)):
+        core = self._shells.cancel(query)
+        if not (self.runner.cancel(query if core is None else core) or self._own.cancel(query)):
             raise PeerError(Fault("HX7069", f"no query {query} is in flight", hint="`heptox peer status` lists them"))
 
     async def examine(self) -> list[Finding]:

@@ -13,7 +13,7 @@ from heptox.errors import StoreError
 from heptox.grammar import counted_query, encode_query, print_query
 from heptox.peer.process.evaluating import evaluated
 from heptox.peer.process.workers import Working
-from heptox.peer.query.bounds import batches, digest_of
+from heptox.peer.query.bounds import batches, cost_of, digest_of
 from heptox.peer.query.events import Conclude, Deliver, Receipt, Shell
 from heptox.peer.wire.messages import Body, Hop, ReceiptLine, Status
 from heptox.schema import Path, SchemaTree
@@ -52,8 +52,13 @@ class ShellQuestion:
 
 @dataclass(slots=True)
 class _Asked:
-    """What the cores have brought so far."""
+    """What the cores have brought so far; ``core`` is the id of the one under way, ``left`` how many bytes of items may
+    come yet.
+    """
 
+    left: int
+    core: str = ""
+    is_cancelled: bool = False
     answers: dict[str, CoreAnswers] = field(default_factory=dict)
     lines: list[ReceiptLine] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
@@ -73,6 +78,17 @@ class ShellEvaluation:
         self._own = own
         self._workers = workers
         self._batch = batch
+        self._under_way: dict[str, _Asked] = {}
+
+    def cancel(self, query: str) -> str | None:
+        """Let a query end with what is there; the id of the core that is to be cancelled, ``None`` where there is no
+        such query.
+        """
+        asked = self._under_way.get(query)
+        if asked is None:
+            return None
+        asked.is_cancelled = True
+        return asked.core
 
     async def ask(self, query: str, question: ShellQuestion) -> AsyncGenerator[Deliver | Conclude, None]:
         """The items of the shell, each once, and the receipt last, with the lines of all cores.
@@ -81,9 +97,13 @@ class ShellEvaluation:
         """
         ends = trio.current_time() + question.seconds
         await self._check(question)
-        asked = _Asked()
-        for number, core in enumerate(question.split.cores, 1):
-            await self._gather(f"{query[:-2]}{number:02x}", core, question, _left(ends, question), asked)
+        asked = self._under_way[query] = _Asked(question.written.characters)
+        try:
+            for number, core in enumerate(question.split.cores, 1):
+                asked.core = f"{query[:-2]}{number:02x}"
+                await self._gather(core, question, _left(ends, question), asked)
+        finally:
+            del self._under_way[query]
         gathered = await trio.to_thread.run_sync(asked.gathered)
         items = await self._computed(question, gathered, _left(ends, question))
         for batch in batches(items, self._batch):
@@ -98,26 +118,31 @@ class ShellEvaluation:
             written = replace(question.written, documents=(_NOTHING,))
             await evaluated(self._workers, written, min(question.seconds, _CHECKED))
 
-    async def _gather(self, query: str, core: Core, question: ShellQuestion, seconds: float, asked: _Asked) -> None:
+    async def _gather(self, core: Core, question: ShellQuestion, seconds: float, asked: _Asked) -> None:
         """Ask the network for the items of a core."""
         written = question.written
         expression = with_schema(counted_query(core.query), question.tree, question.keys)
         answers = asked.answers[core.variable] = CoreAnswers()
+        if asked.is_cancelled:
+            asked.lines.append(ReceiptLine((self._own,), Status.CANCELLED, reason="it was stopped"))
+            return
         asking = self._asking(
             encode_query(expression),
             print_query(expression, written.prefixes),
             hops=question.hops,
             seconds=seconds,
-            budget=written.characters,
+            budget=max(asked.left, 1),
             explain=question.explain,
-            query=query,
+            query=asked.core,
         )
         async with aclosing(asking) as parts:
             async for part in parts:
                 if isinstance(part, Conclude):
                     asked.lines += part.receipt.lines
                 else:
-                    answers.add(tuple(hop.peer for hop in part.origin), (*part.items, *part.repeated))
+                    items = (*part.items, *part.repeated)
+                    asked.left -= sum(map(cost_of, items))
+                    answers.add(tuple(hop.peer for hop in part.origin), items)
                     asked.names[part.origin[-1].peer] = part.origin[-1].name
 
     async def _computed(self, question: ShellQuestion, gathered: Mapping[str, Gathered], seconds: float) -> list[str]:
