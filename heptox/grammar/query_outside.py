@@ -89,10 +89,10 @@ _CONSTRUCT_HINTS: Final = {
     "..": "bind the parent with for, and go down from it",
 }
 _CLAUSE_HINTS: Final = {
-    "group by": "nothing in the fragment groups: ask for the items with their keys, and group the answer",
+    "group by": "nothing in the fragment groups: `heptox query` does, with what peers answer",
     "stable order by": "write order by",
 }
-_AGGREGATE: Final = "nothing in the fragment counts or sums: ask for the values, and compute with the answer"
+_AGGREGATE: Final = "nothing in the fragment counts or sums: `heptox query` does, with what peers answer"
 _WHOLE_TEXTS: Final = (
     'the fragment asks of a text only how it begins, starts-with(path, "text"), and how it compares whole: = < <= > >='
 )
