@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from time import monotonic
+from typing import Final
 
 import trio
 
@@ -57,6 +59,10 @@ from heptox.peer.wire.transport import OLD_FEED, Transport
 from heptox.schema import SchemaTree, constrained_leaves
 from heptox.shell import Split, is_ordered, is_wrapped, split, unsplit
 from heptox.store import Store, XQuery, external_values
+
+_TOO_LARGE: Final = "HX3009"
+_LOWERED: Final = 0.5
+"""Seconds for which it is looked whether a query can be translated."""
 
 
 @dataclass(slots=True)
@@ -347,30 +353,35 @@ class PeerService:
         except GrammarError as error:
             if hops == 0:
                 return self._own.ask(query, asked, error, seconds=seconds, explain=question.explain)
-            found: Split | None = await self._split(asked, error)
-        else:
-            external_values(asked)  # the fragment has no external variables
-            ordered = hops != 0 and await self._is_split(expression)
-            if ordered or question.merge:  # without the spelling of the report, which no other engine reads
-                asked = replace(asked, text=print_query(expression, self.schema.prefixes))
-            found = await self._split(asked) if ordered else unsplit(expression) if question.merge else None
+            if error.faults[0].code == _TOO_LARGE:
+                raise
+            return await self._asked_by(query, asked, await self._split(asked, error), question, hops, seconds)
+        external_values(asked)  # the fragment has no external variables
+        # as it is printed, without the spelling of the report, which no other engine reads
+        printed = replace(asked, text=print_query(expression, self.schema.prefixes))
+        found = await self._shell_of(expression, printed, travels=hops != 0, merge=question.merge)
         if found is not None:
-            for core in found.cores:
-                await self._check_names(core.query)
-            keys = constrained_leaves(self._tree)[0] | declared_keys(self._mappings())
-            return self._shells.ask(
-                query, ShellQuestion(asked, found, self._tree, keys, hops, seconds, question.explain)
-            )
+            return await self._asked_by(query, printed, found, question, hops, seconds)
         await self._check_names(expression)
         return self.runner.ask(
             encode_query(expression),
-            print_query(expression, self.schema.prefixes),
+            printed.text,
             hops=hops,
             seconds=seconds,
             budget=settings.budget,
             explain=question.explain,
             query=query,
         )
+
+    async def _asked_by(
+        self, query: str, asked: XQuery, found: Split, question: QuestionRequest, hops: int, seconds: float
+    ) -> AsyncGenerator[Deliver | Conclude, None]:
+        """What answers a query that is split."""
+        for core in found.cores:
+            await self._check_names(core.query)
+        keys = constrained_leaves(self._tree)[0] | declared_keys(self._mappings())
+        asking = ShellQuestion(asked, found, self._tree, keys, hops, seconds, question.explain)
+        return self._shells.ask(query, asking)
 
     async def _split(self, asked: XQuery, refused: GrammarError | None = None) -> Split:
         """What peers are asked, and what is computed of it.
@@ -384,20 +395,33 @@ class PeerService:
             raise refused
         return found
 
-    async def _is_split(self, expression: Expression) -> bool:
-        """Whether an expression of the fragment has a shell all the same."""
-        if is_ordered(expression) or is_wrapped(expression):
-            return True
-        return await trio.to_thread.run_sync(self._refusal, expression, abandon_on_cancel=True) is not None
+    async def _shell_of(self, expression: Expression, printed: XQuery, *, travels: bool, merge: bool) -> Split | None:
+        """The shell that an expression of the fragment has all the same, if any: for an order, for an element around
+        what peers answer, or for what no mapping can translate.
+        """
+        if travels and (is_ordered(expression) or is_wrapped(expression)):
+            return await self._split(printed)
+        if travels and await trio.to_thread.run_sync(self._refusal, expression, abandon_on_cancel=True) is not None:
+            with suppress(GrammarError):  # else this peer answers, and others as far as they can
+                return await self._split(printed)
+        return unsplit(expression) if merge else None
 
     def _refusal(self, expression: Expression) -> GrammarError | None:
-        """Why an expression cannot be translated, whatever the mapping, as far as that is seen without one."""
+        """Why an expression cannot be translated, whatever the mapping, as far as that is seen without one, soon."""
         if self._tree.types.recursive:  # paths may lead anywhere
             return None
+        ends = monotonic() + _LOWERED
+
+        def check() -> None:
+            if monotonic() > ends:
+                raise TimeoutError
+
         try:
-            lower(expression, self._tree)
+            lower(expression, self._tree, check=check)
         except GrammarError as error:
             return error
+        except TimeoutError:
+            pass
         return None
 
     async def _check_names(self, expression: Expression) -> None:

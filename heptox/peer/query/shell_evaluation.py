@@ -17,6 +17,7 @@ from heptox.peer.query.bounds import batches, cost_of, digest_of
 from heptox.peer.query.events import Conclude, Deliver, Receipt, Shell
 from heptox.peer.wire.messages import Body, Hop, ReceiptLine, Status
 from heptox.schema import Path, SchemaTree
+from heptox.settings import LEAST_TIMEOUT
 from heptox.shell import Core, CoreAnswers, Gathered, Split, answers_document, with_schema
 from heptox.store import XQuery
 
@@ -105,7 +106,13 @@ class ShellEvaluation:
         finally:
             del self._under_way[query]
         gathered = await trio.to_thread.run_sync(asked.gathered)
-        items = await self._computed(question, gathered, _left(ends, question))
+        try:
+            items = await self._computed(question, gathered, _left(ends, question))
+        except StoreError as error:
+            if error.faults[0].code != "HX6018":
+                raise
+            items = []
+            asked.lines.append(ReceiptLine((self._own,), Status.TIMED_OUT, reason=str(error)))
         for batch in batches(items, self._batch):
             yield Deliver(query, (self._own,), batch)
         garbled = {peer for core in gathered.values() for peer in core.garbled}
@@ -158,7 +165,7 @@ class ShellEvaluation:
 
 
 def _left(ends: float, question: ShellQuestion) -> float:
-    return max(ends - trio.current_time(), question.seconds * _LEAST)
+    return max(ends - trio.current_time(), question.seconds * _LEAST, LEAST_TIMEOUT)
 
 
 def _failed(line: ReceiptLine) -> ReceiptLine:
