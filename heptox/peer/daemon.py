@@ -23,7 +23,7 @@ from heptox.peer.answering import Answering
 from heptox.peer.control.api import application
 from heptox.peer.control.endpoint import UNIX, ControlAddress, kept_token
 from heptox.peer.control.server import control_server, leaves
-from heptox.peer.control.service import OpenFolder, PeerService
+from heptox.peer.control.service import OpenFolder, PeerService, PeerWorkers
 from heptox.peer.feed.folder_subscriptions import open_broker, open_feed, open_log
 from heptox.peer.folder.files import CONTROL, write_atomically
 from heptox.peer.folder.folder import KEPT_ADDRESS, KEPT_CONTROL_PORT, PeerFolder
@@ -102,10 +102,11 @@ async def running(
             async with (
                 nullcontext(workers) if workers else open_workers() as working,
                 open_workers(EVALUATING) as evaluating,
+                open_workers(EVALUATING) as drawing,
             ):
                 with open_audit(folder) as audit:
                     opened_folder = OpenFolder(folder, store, exports, audit, broker, feed)
-                    service = _service(opened_folder, answering, listen, working, evaluating)
+                    service = _service(opened_folder, answering, listen, PeerWorkers(working, drawing), evaluating)
                     await service.open()
                     try:
                         async with service.serving():
@@ -120,7 +121,7 @@ async def running(
 
 
 def _service(
-    opened: OpenFolder, answering: Answering, listen: str | None, workers: Workers, evaluating: Workers
+    opened: OpenFolder, answering: Answering, listen: str | None, workers: PeerWorkers, evaluating: Workers
 ) -> PeerService:
     folder = opened.folder
     settings, identity = folder.settings, folder.identity

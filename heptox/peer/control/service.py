@@ -86,6 +86,14 @@ class OpenFolder:
     feed: FeedLog | None
 
 
+@dataclass(frozen=True, slots=True)
+class PeerWorkers:
+    """Who reads what others send, and who examines drawings: not those that evaluate, which can open no file."""
+
+    reading: Working
+    drawing: Working
+
+
 class PeerService:
     """One peer at work. ``stopping`` is set when it is asked to end."""
 
@@ -96,7 +104,7 @@ class PeerService:
         runner: Runner,
         answering: Answering,
         recorder: Recorder,
-        workers: Working,
+        workers: PeerWorkers,
         own: OwnEvaluation,
     ) -> None:
         self.folder = folder = opened.folder
@@ -108,7 +116,7 @@ class PeerService:
         self._own = own
         here = Hop(transport.peer, folder.settings.name)
         self._shells = ShellEvaluation(runner.ask, here, own.workers, runner.state.limits.batch)
-        self.drawing = own.workers
+        self.drawing = workers.drawing
         self._writing = trio.Lock()
         self._store = opened.store
         self._exports = opened.exports
@@ -123,10 +131,10 @@ class PeerService:
         if opened.feed is not None:
             disk = FeedDisk(folder, broker, opened.feed)
             self.subscribing.feeds = Feeds(
-                disk, transport, recorder, self.subscribing.wake, answering.translating, workers
+                disk, transport, recorder, self.subscribing.wake, answering.translating, workers.reading
             )
         self.acquaintances = Acquaintances(
-            folder, transport, self._apply, recorder.administered, recorder.repeated.note, workers
+            folder, transport, self._apply, recorder.administered, recorder.repeated.note, workers.reading
         )
         self._names: dict[PeerId, set[str]] = {}
         self._in_flight: dict[str, InFlight] = {}
