@@ -119,7 +119,7 @@ class Collection:
         self._wide.unpersist()
 
     def plan(self, expression: syntax.Expression) -> QueryPlan:
-        """How a query is evaluated on the documents.
+        """How a query is evaluated on the documents: interpreted where Spark cannot run the statement.
 
         Raises :class:`ClusterError` (HX8024) for a query with ``collection()``: each document is asked by itself here.
         """
@@ -128,7 +128,10 @@ class Collection:
         faults = [Fault("HX8024", message, path.position, hint=hint) for path in syntax.collections(expression)]
         if faults:
             raise ClusterError(faults)
-        return plan_query(expression, self.catalogue)
+        found = plan_query(expression, self.catalogue)
+        if found.plan is None or not statements.looks_far(found.plan.statement):
+            return found
+        return QueryPlan(expression, found.names, reason="a condition compares with a node two queries around it")
 
     def answers(self, plans: Plans) -> DataFrame:
         """The answers to queries, each by one statement for all documents; the work is done when they are asked for.

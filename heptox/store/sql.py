@@ -308,6 +308,40 @@ def used_columns(statement: Statement) -> dict[str, frozenset[str]]:
     return {table: frozenset(names) for table, names in used.items()}
 
 
+def looks_far(statement: Statement) -> bool:
+    """Whether a subquery uses a column of a select that is not the one right around it, which Spark cannot run.
+
+    >>> inner = Exists((Source("r2", "b"),), Compare("=", Column("b", "c0"), Column("a", "c0")))
+    >>> between = Exists((Source("r3", "c"),), inner)
+    >>> [looks_far(Statement((Select((), (Source("r1", "a"),), each),))) for each in (inner, between)]
+    [False, True]
+    """
+    return any(_looks_far(select, frozenset(), frozenset()) for select in statement.selects)
+
+
+def _looks_far(part: object, own: frozenset[str], around: frozenset[str]) -> bool:
+    if isinstance(part, tuple):
+        return any(_looks_far(each, own, around) for each in part)
+    if isinstance(part, Column):
+        return part.source not in own | around
+    if not is_dataclass(part):
+        return False
+    if isinstance(part, (Select, Exists, JoinedStrings, Among)):
+        own, around = frozenset(_aliases(part)), own
+    return any(_looks_far(getattr(part, each.name), own, around) for each in fields(part))
+
+
+def _aliases(part: Select | Exists | JoinedStrings | Among) -> Iterator[str]:
+    """What a select or subquery calls its sources."""
+    match part:
+        case Among(source=source):
+            yield source.alias
+        case Select(sources=sources, joins=joins):
+            yield from (each.alias for each in (*sources, *(join.source for join in joins)))
+        case Exists(sources=sources) | JoinedStrings(sources=sources):
+            yield from (each.alias for each in sources)
+
+
 def _parts(whole: object) -> Iterator[object]:
     """All parts of a statement, or of a part of one."""
     waiting = [whole]

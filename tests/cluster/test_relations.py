@@ -20,7 +20,7 @@ from heptox.cluster.relations import Collection
 from heptox.errors import ClusterError, HeptoxError
 from heptox.grammar import Expression, NameTable, parse_query
 from heptox.schema import SchemaGraph, parse_dtd, read_dtd, read_schema
-from heptox.store import Store, evaluate, query
+from heptox.store import Store, evaluate, plan_query, query
 from heptox.translate import Direction
 from heptox.xml import parse_document
 from tests.cluster.markets import market, one_is_large
@@ -199,6 +199,22 @@ def test_each_thing_that_engines_may_read_differently(small: Collection) -> None
         for text in TEXTS
     ]
     assert answers(small, expressions) == evaluated(canonical, expressions)
+
+
+@pytest.mark.parametrize(
+    "condition", ["exists(//d[b = $b])", "empty(//d[b = $b])", "$b = //d[b = $b]/@k", "empty(//d[b = $b and @k])"]
+)
+def test_conditions_on_a_node_two_queries_around(spark: SparkSession, condition: str) -> None:
+    """Spark's subqueries see the query right around them alone, DuckDB's all of them."""
+    graph = parse_dtd(
+        "<!ELEMENT a (b*, d*)> <!ELEMENT b (#PCDATA)> <!ELEMENT d (b*)> <!ATTLIST d k CDATA #IMPLIED>", "a"
+    )
+    texts = ["<a><b>1</b><b>2</b><d k='1'><b>1</b></d></a>", "<a><b>3</b><d><b>3</b><b>4</b></d></a>"]
+    expression = parse_query(f"for $b in /a/b where {condition} return $b")
+    with held(spark, graph, texts) as collection:
+        assert plan_query(expression, collection.catalogue).sql
+        assert collection.plan(expression).reason
+        assert answers(collection, [expression]) == evaluated(texts, [expression])
 
 
 def test_nothing_is_asked(small: Collection) -> None:
