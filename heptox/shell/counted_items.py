@@ -1,4 +1,4 @@
-"""Counted items as they come: each node once, nodes of equal keys as one, and without what they are told apart by."""
+"""Counted items as they come: each node once, nodes of equal keys as one, and without their identities."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class CountedItem:
 
     @property
     def element(self) -> etree._Element:
-        """The item, in the element that counted it, and without what it was told apart by."""
+        """The item, in the element that counted it, and without the identities of its nodes."""
         return CountedItem(deepcopy(self.counted), self.is_flat).taken_out()
 
     @property
@@ -186,7 +186,7 @@ def _text(element: etree._Element) -> bytes:
 
 
 def _unwrap(item: etree._Element) -> None:
-    """Take out what the item is told apart by, and put items in the places of the elements that counted them."""
+    """Take out the identities of the item's nodes, and put items in the places of the elements that counted them."""
     _remove(item[-1])
     unwrap_below(item)
 

@@ -55,6 +55,7 @@ _ELSEWHERE: Final = {
     **dict.fromkeys(
         ("root", "path", "base-uri", "document-uri", "uri-collection"), "peers give no documents, only items"
     ),
+    **dict.fromkeys(("generate-id", "has-children"), "compare values with ="),
 }
 _COMPARING: Final = ("is", "<<", ">>")
 _SETS: Final = ("|", "union", "intersect", "except")
@@ -62,7 +63,6 @@ _OWN: Final = "$heptox-"
 """How variables begin that the shell has of its own."""
 _SAME_FOR: Final = "bind it in the same for: let $x := //a for $y in //b ..."
 _BELOW: Final = "begin with /name or //name"
-_ELSEWHERE.update(dict.fromkeys(("generate-id", "has-children"), "compare values with ="))
 _UPWARD: Final = "bind the node above with for, and go down from it"
 _AXES: Final = ("child", "descendant", "attribute", "self", "descendant-or-self")
 
@@ -250,7 +250,7 @@ class _Splitter:
         frames, the outermost: it is of the same document.
         """
         frames = [place.frame for name in _free(expression) if isinstance(place := scope.get(name), Node | Path)]
-        outermost = None if frame is None else frame.around or frame
+        outermost = _outermost(frame)
         return max((each for each in frames if each is not None), key=lambda each: each.number, default=outermost)
 
     def _asked(self, part: Part, scope: Scope) -> syntax.Expression | GrammarError:
@@ -361,11 +361,11 @@ class _Splitter:
             found = self._asked(tree, scope)
             if not isinstance(found, GrammarError) and (kind := kind_of(found)) is not None:
                 return self._core(lambda: found, kind, self._home(found, scope, frame), tree)
-            around = None if frame is None else frame.around or frame
-            begun, rest = Beginning(self._reading, Frame(next(self._frames), around), dict(scope)), flattened(tree)
+            own = Frame(next(self._frames), _outermost(frame))
+            begun, rest = Beginning(self._reading, own, dict(scope)), flattened(tree)
             while begun.takes(rest[0]):
                 rest.pop(0)
-            if begun.own.has_loop:
+            if own.has_loop:
                 return self._framed(tree, begun, rest, frame)
         return self._clauses(tree, list(tree.children), scope, frame)
 
@@ -462,7 +462,7 @@ class _Splitter:
 
     def _quantified(self, tree: Tree[Token], scope: Scope, frame: Frame | None) -> str:
         *bindings, _, condition = tree.children[1:]
-        own = Frame(next(self._frames), None if frame is None else frame.around or frame)
+        own = Frame(next(self._frames), _outermost(frame))
         begun = Beginning(self._reading, own, dict(scope))
         if all(begun.takes_binding(each, is_loop=True) for each in bindings):
             items, bound = self._tuples(tree, own, begun.scope, frame)
@@ -486,6 +486,11 @@ class _Splitter:
         exists = name in _ONLY_COUNTED and len(arguments) == 1
         texts = [(part, self._text_of(part, scope, frame, exists=exists)) for part in arguments]
         return self._spliced(*span(tree), texts)
+
+
+def _outermost(frame: Frame | None) -> Frame | None:
+    """The outermost of a frame and those around it."""
+    return None if frame is None else frame.around or frame
 
 
 def _is_one_path(part: Tree[Token]) -> bool:

@@ -34,7 +34,7 @@ def with_identities(
 ) -> Template:
     """The template in which what identifies nodes of the image stands for their identities.
 
-    Raises :class:`TranslationError` (HX5021) for nodes in copied subtrees of elements that are told apart by values.
+    Raises :class:`TranslationError` (HX5021) for nodes in copied subtrees of elements that are identified by values.
     """
     if not isinstance(template, ElementItem):
         return template
@@ -110,7 +110,7 @@ class _Identities:
 
 
 def _value(name: str, term: Term, copy: Copy, is_copied: bool) -> Content:
-    """The element that holds a value by which nodes are told apart."""
+    """The element that holds a value that identifies nodes."""
     if term.path == (NODE,):
         return node_identity(name, term.variable)
     if is_copied:
