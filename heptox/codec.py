@@ -47,6 +47,7 @@ from typing import (
 import cbor2
 
 from heptox.errors import Fault, PeerError
+from heptox.garbage import uncollected
 from heptox.printable import is_printable
 
 VERSION: Final = 1
@@ -389,7 +390,8 @@ class Messages(Generic[_Message]):
 
     def read(self, values: dict[str, Any]) -> _Message:
         """The message of plain fields; raises :class:`PeerError` (HX7002)."""
-        return self._records[values["kind"]].read(values)
+        with uncollected():  # a message may be tens of thousands of objects, all of which are kept
+            return self._records[values["kind"]].read(values)
 
 
 # -- CBOR ------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,33 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
+from typing import Final
+
+
+class _Switch:
+    """Switches the collector, which all threads share, off with the first who asks, and on again after the last."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._off = 0
+        self._was_on = False
+
+    def off(self) -> None:
+        with self._lock:
+            if not self._off:
+                self._was_on = gc.isenabled()
+                gc.disable()
+            self._off += 1
+
+    def on(self) -> None:
+        with self._lock:
+            self._off -= 1
+            if not self._off and self._was_on:
+                gc.enable()
+
+
+_switch: Final = _Switch()
 
 
 @contextmanager
@@ -16,10 +43,8 @@ def uncollected() -> Iterator[None]:
     ...     gc.isenabled()
     False
     """
-    was_enabled = gc.isenabled()
-    gc.disable()
+    _switch.off()
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        _switch.on()

@@ -1,7 +1,8 @@
 """What attacks have in common: a watch that looks each second whether the daemon serves its owner and its neighbours,
 and what it uses up.
 
-A step of the event loop counts by the time of its own thread on a processor, so that a loaded machine fails no test.
+A step of the event loop counts by the time of its own thread on a processor, and all bounds grow with the load of the
+machine, so that a loaded one fails no test.
 """
 
 from __future__ import annotations
@@ -135,8 +136,8 @@ class Watch:
         self._note_time(what, time.monotonic() - began, bound)
 
     def _note_time(self, what: str, value: float, bound: float) -> None:
-        """A machine that does other things besides is slower by as much, and late now and then."""
-        bound *= max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        """An answer may be late now and then."""
+        bound *= crowding()
         self._note(what, value, GRACE * bound)
         self._late[what] += value > bound
         if self._late[what] > max(SELDOM, SELDOM * self.rounds / 100):
@@ -157,7 +158,7 @@ class Watch:
             self._logged = log.tell()
         for held in map(HELD.search, lines):
             if held is not None:
-                self._note("step", int(held[1]) / 1000, self.bounds.step)
+                self._note("step", int(held[1]) / 1000, self.bounds.step * crowding())
         for number, line in enumerate(lines):
             if any(fault in line for fault in FAULTS):
                 self.broken.append("the log says: " + "".join(lines[number : number + 60]))
@@ -200,6 +201,11 @@ class Watch:
             except OSError:  # it is gone
                 continue
         return total
+
+
+def crowding() -> float:
+    """How many times slower everything is, for what else the machine does; so is a processor that two threads share."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 async def _in_thread(work: Callable[[], None]) -> None:
