@@ -54,22 +54,27 @@ class ComputedTerms:
             atoms = (each for each in self.member.atoms if isinstance(each, Comparison | Presence))
             there = {one for each in atoms for one in atom_terms(each)}
             return computed_condition(atom, lambda one: self._rendering(one, there, context), plain)
-        path = self.paths.path(term.variable)
+        path, node = self.paths.path(term.variable), self.paths.variables[term.variable].node
         below = FunctionRendering(
-            lambda leaf: syntax.PathExpression(".", tuple(steps_of(leaf))),
-            lambda leaf: self._required(Term(term.variable, leaf)),
+            lambda leaf: self._below(node, leaf), lambda leaf: self._required(Term(term.variable, leaf))
         )
         tested = syntax.with_predicates(path, conjuncts(computed_condition(atom, lambda _: below, plain)))
         return syntax.Exists(tested, spelled_out=False)
 
     def test(
-        self, path: Path, wanted: Term | Text | None, plain: Callable[[Term | Text | Number], syntax.Operand]
+        self,
+        node: Path,
+        path: Path,
+        wanted: Term | Text | None,
+        plain: Callable[[Term | Text | Number], syntax.Operand],
     ) -> syntax.Condition | None:
-        """What a test says of a function of leaves of the context node; ``None`` for other leaves."""
+        """What a test says of a function of leaves of the context node, a ``node`` of the schema; ``None`` for other
+        leaves.
+        """
         expression = value_expression(path)
         if expression is None:
             return None
-        below = FunctionRendering(lambda leaf: syntax.PathExpression(".", tuple(steps_of(leaf))), lambda _: False)
+        below = FunctionRendering(lambda leaf: self._below(node, leaf), lambda _: False)
         here = Term(".", path)
         # A condition that a repeating path leads somewhere is none of those that a negation takes.
         joins = wanted is not None and any(isinstance(part, StringJoin) for part in parts(expression))
@@ -96,6 +101,9 @@ class ComputedTerms:
                 not there.isdisjoint({Term(name, path), Term(name, _element(path))}) or self._required(Term(name, path))
             ),
         )
+
+    def _below(self, node: Path, leaf: Path) -> syntax.PathExpression:
+        return syntax.PathExpression(".", tuple(self.paths.steps_to_leaf(node, leaf)))
 
     def _required(self, term: Term) -> bool:
         return self.constraints.required(self.paths.variables[term.variable].node, term.path)

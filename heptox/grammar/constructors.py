@@ -8,7 +8,7 @@ from typing import Final, NoReturn, TypeAlias
 from heptox.errors import GrammarError, Position
 from heptox.grammar import query as syntax
 from heptox.grammar.branches import Branch, Located, few, known_tag
-from heptox.grammar.counted import ITEM, counted_path, uncounted
+from heptox.grammar.counted import ITEM, ROW, counted_path, uncounted
 from heptox.grammar.function_terms import FunctionLowering, require_atomic
 from heptox.grammar.locations import Location, has_text, holds_elements, refuse, require_value, tag_of, value_of
 from heptox.grammar.path_resolution import PathResolver
@@ -64,7 +64,7 @@ class ConstructorLowering:
             AttributeItem(attribute.name, tuple(self._attribute_part(part, branch) for part in attribute.parts))
             for attribute in element.attributes
         )
-        counts, self._counts = self._counts, self._counts or element.name == ITEM
+        counts, self._counts = self._counts, self._counts or element.name in (ITEM, ROW)
         content = tuple(self._contents(element.content, branch))
         self._counts = counts
         return joined_parts(ElementItem(element.name, attributes, content))

@@ -17,21 +17,23 @@ from heptox.grammar import query as syntax
 
 ITEM: Final = "heptox-item"
 """The element around an item that is counted."""
+ROW: Final = "heptox-row"
+"""The element around one of which only that matters what it says, and how many say the same: those are one row."""
 NODES: Final = "heptox-nodes"
-"""The element in it that says which nodes the item is of."""
+"""The element in them that says which nodes the item is of."""
 
 MadeItem: TypeAlias = Callable[[syntax.Expression, tuple[str, ...]], syntax.Expression]
 
 
-def counted_query(expression: syntax.Expression) -> syntax.Expression:
-    """The query whose items are counted, those of loops in constructors, too.
+def counted_query(expression: syntax.Expression, around: str = ITEM) -> syntax.Expression:
+    """The query whose items are counted, in elements of a name ``around`` them, those of loops in constructors, too.
 
     >>> from heptox.grammar import parse_query, print_query
     >>> print(print_query(counted_query(parse_query("//Name"))))
     for $heptox1 in //Name
     return <heptox-item>{$heptox1}<heptox-nodes>0<n0>{generate-id($heptox1)}</n0></heptox-nodes></heptox-item>
     """
-    return _counted_items(expression, count())
+    return _counted_items(expression, count(), around)
 
 
 def each_item(expression: syntax.Expression, made: MadeItem, variable: str = "$heptox") -> syntax.Expression:
@@ -57,30 +59,36 @@ def uncounted(item: syntax.Expression) -> syntax.Expression:
             return item
 
 
-def _item(item: syntax.Expression, label: str, variables: Sequence[str]) -> syntax.ElementConstructor:
+def _item(
+    item: syntax.Expression, label: str, variables: Sequence[str], around: str = ITEM
+) -> syntax.ElementConstructor:
     """An item beside the nodes of variables; the ``label`` tells it from items of the same nodes elsewhere."""
     nodes = tuple(
         syntax.ElementConstructor(f"n{place}", (), (syntax.NodeIdentity(syntax.PathExpression(name)),))
         for place, name in enumerate(variables)
     )
-    return syntax.ElementConstructor(ITEM, (), (item, syntax.ElementConstructor(NODES, (), (label, *nodes))))
+    return syntax.ElementConstructor(around, (), (item, syntax.ElementConstructor(NODES, (), (label, *nodes))))
 
 
-def _counted_items(expression: syntax.Expression, labels: Iterator[int]) -> syntax.Expression:
-    return each_item(expression, lambda item, variables: _item(_counted(item, labels), str(next(labels)), variables))
+def _counted_items(expression: syntax.Expression, labels: Iterator[int], around: str = ITEM) -> syntax.Expression:
+    def made(item: syntax.Expression, variables: tuple[str, ...]) -> syntax.Expression:
+        return _item(_counted(item, labels, variables), str(next(labels)), variables, around)
+
+    return each_item(expression, made)
 
 
-def _counted(item: syntax.Expression, labels: Iterator[int]) -> syntax.Expression:
-    """An item in whose constructors what may repeat is counted, too."""
+def _counted(item: syntax.Expression, labels: Iterator[int], variables: Sequence[str]) -> syntax.Expression:
+    """An item in whose constructors what may repeat is counted, too: not the nodes of the ``variables`` themselves."""
     if not isinstance(item, syntax.ElementConstructor):
         return item
     content: list[str | syntax.Expression] = []
     for part in item.content:
         for each in part.items if isinstance(part, syntax.Sequence) else (part,):
-            if isinstance(each, syntax.Flwor | syntax.PathExpression | syntax.Conditional):
+            is_one = isinstance(each, syntax.PathExpression) and not each.steps and each.start in variables
+            if not is_one and isinstance(each, syntax.Flwor | syntax.PathExpression | syntax.Conditional):
                 content.append(_counted_items(each, labels))
             else:
-                content.append(each if isinstance(each, str) else _counted(each, labels))
+                content.append(each if isinstance(each, str) else _counted(each, labels, variables))
     return replace(item, content=tuple(content))
 
 

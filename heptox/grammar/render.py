@@ -19,7 +19,7 @@ from heptox.errors import Fault, GrammarError
 from heptox.grammar import query as syntax
 from heptox.grammar.computed_terms import ComputedTerms
 from heptox.grammar.function_rendering import compared_as_number, conjuncts
-from heptox.grammar.term_paths import TermPaths, step_of, steps_of
+from heptox.grammar.term_paths import TermPaths, step_of
 from heptox.pattern import (
     OPERATORS,
     TAG,
@@ -300,14 +300,14 @@ class _Rendering:
         tag = None if value is None else self._tree.tag_of_value(atom.node, value.value)
         steps = self._paths.steps_below(self._variables[atom.variable].node, atom.node, tag, negated=True)
         path = self._paths.path_by(atom.variable, steps, 0, context)
-        tests = (self._test(*test) for test in atom.tests if test != ((TAG,), value))
+        tests = (self._test(atom.node, *test) for test in atom.tests if test != ((TAG,), value))
         return syntax.with_predicates(path, (test for test in tests if test is not None))
 
-    def _test(self, path: Path, wanted: Term | Text | None) -> syntax.Condition | None:
-        """What a test says of the context node, ``None`` where every node meets it."""
-        if (computed := self._computed.test(path, wanted, self._operand)) is not None:
+    def _test(self, node: Path, path: Path, wanted: Term | Text | None) -> syntax.Condition | None:
+        """What a test says of the context node, a ``node`` of the schema, ``None`` where every node meets it."""
+        if (computed := self._computed.test(node, path, wanted, self._operand)) is not None:
             return computed
-        leaf = syntax.PathExpression(".", () if path == (TAG,) else tuple(steps_of(path)))
+        leaf = syntax.PathExpression(".", () if path == (TAG,) else tuple(self._paths.steps_to_leaf(node, path)))
         if wanted is None:
             return syntax.Exists(leaf, spelled_out=False) if leaf.steps else None
         left = syntax.TagValue(leaf) if path == (TAG,) else leaf

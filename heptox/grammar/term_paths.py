@@ -66,11 +66,21 @@ class TermPaths:
         )
         return syntax.Step("child", (WILDCARD,), excluded=tuple(child[-1] for child in children if child != path))
 
+    def steps_to_leaf(self, node: Path, path: Path) -> list[syntax.Step]:
+        """The steps from a node to the one that has the value at a path below it, which may lead through boxes."""
+        ways = ((*node, *path[:length]) for length in range(1, len(path) + 1))
+        is_box = self.constraints.tree.box
+        return [
+            step_of(part) if is_box(way) is None else self._node_step(way, None)
+            for part, way in zip(path, ways, strict=True)
+            if part != TEXT
+        ]
+
     def path(self, name: str, path: tuple[str, ...] = (), context: str | None = None) -> syntax.PathExpression:
         """The path to a term from the nearest bound variable, or from a document; relative if that variable is
         ``context``.
         """
-        steps = steps_of(path)
+        steps = self.steps_to_leaf(self.variables[name].node, path)
         return self.path_by(name, steps, len(steps), context)
 
     def path_by(self, name: str, below: list[syntax.Step], kept: int, context: str | None) -> syntax.PathExpression:

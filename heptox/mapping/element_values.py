@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from heptox.pattern import ValueExpression, evaluate_expression, value_expression
 from heptox.schema import TEXT, Path, SelectionTest, split_selection
 from heptox.xml import XSI_NIL, XmlElement
 
+Boxes: TypeAlias = Mapping[str, Sequence[str]]
+"""The names of elements in boxes, by the steps that stand for these."""
+_NO_BOXES: Final[Boxes] = {}
 
-def values_at(element: XmlElement, path: Path) -> Iterator[str]:
-    """The values at a path, in document order: of an element all text in it; one that is nil has none."""
+
+def values_at(element: XmlElement, path: Path, boxes: Boxes = _NO_BOXES) -> Iterator[str]:
+    """The values at a path, in document order: of an element all text in it; one that is nil has none. A step through
+    one of the ``boxes`` leads to elements of all its names.
+    """
     if not path or path == (TEXT,):
         if not is_nil(element):
             yield "".join(map(str, element.itertext())) if len(element) else element.text or ""
@@ -20,9 +27,9 @@ def values_at(element: XmlElement, path: Path) -> Iterator[str]:
             yield value
     else:
         name, tests = split_selection(path[0])
-        for child in element.iterchildren(name):
+        for child in element.iterchildren(*boxes.get(name, (name,))):
             if is_selected(child, tests):
-                yield from values_at(child, path[1:])
+                yield from values_at(child, path[1:], boxes)
 
 
 def is_nil(element: XmlElement) -> bool:
@@ -55,8 +62,10 @@ def _holds(element: XmlElement, test: SelectionTest) -> bool:
             return value is None
 
 
-def value_of(element: XmlElement, expression: ValueExpression) -> str | None:
+def value_of(element: XmlElement, expression: ValueExpression, boxes: Boxes = _NO_BOXES) -> str | None:
     """The value of a function of an element's leaves; ``None`` where it has none."""
     return evaluate_expression(
-        expression, lambda path: next(values_at(element, path), None), lambda path: list(values_at(element, path))
+        expression,
+        lambda path: next(values_at(element, path, boxes), None),
+        lambda path: list(values_at(element, path, boxes)),
     )

@@ -222,7 +222,7 @@ class _Reading:
         if reader.stands_for_itself:
             node.values[(NODE,)] = self._surrogate(element, plain(reader.path))
         for path, expression in reader.computed.items():
-            if (value := value_of(element, expression)) is not None:
+            if (value := value_of(element, expression, self._tree.members)) is not None:
                 self._value(node, reader, path, value, element)
         self._fill(node, element, reader)
         return node

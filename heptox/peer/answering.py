@@ -33,6 +33,7 @@ from heptox.peer.query.translating import expression_of, translated
 from heptox.peer.wire.messages import OWN, Body, HopPath, PeerId, Status, body_key, sender
 from heptox.peer.wire.standing import Side
 from heptox.schema import SchemaTree
+from heptox.shell import brings_rows, folded
 from heptox.store import VALUE_BYTES, Allowance, Pool, QueryPlan, Store, plan_query, query as answers
 from heptox.translate import Direction
 
@@ -213,7 +214,9 @@ class Answering:
         if plan is None:
             plan = plan_query(expression_of(body, check), store.catalogue)
             self._plans.put((store.catalogue, encoded), plan, KEY_BYTES + TREE_COST * len(encoded))
-        yield from answers(store, plan, check, allowance)
+        items = answers(store, plan, check, allowance)
+        expression = expression_of(body, check)
+        yield from folded(expression, items, allowance) if brings_rows(expression) else items
 
     def _allowance(self, asker: str, budget: int) -> Allowance:
         pool = None if asker == OWN else self._held_for.setdefault(asker, Pool(HELD_FOR_ONE, self._held))

@@ -129,6 +129,11 @@ class SchemaTree:
         return self.element(path).key in self._tree_of(path).types.recursive
 
     @cached_property
+    def members(self) -> dict[str, tuple[str, ...]]:
+        """What the elements in boxes are called, by the steps that stand for these."""
+        return {box.path[-1]: box.members for box in self.boxes}
+
+    @cached_property
     def types_by_name(self) -> SchemaTree:
         """The tree in which all element types of one name are one, of which what stands anywhere is."""
         graph = by_name(self.graph)

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from lxml import etree
 
-from heptox.grammar import ITEM, NODES
+from heptox.grammar import ITEM, NODES, ROW
 
 Identity: TypeAlias = str
 """Which match an item is of: comparable within the answer of one path."""
@@ -39,12 +39,12 @@ class CountedItem:
         Raises ``ValueError`` for a text that is none.
         """
         try:
-            if not text.startswith(f"<{ITEM}"):  # nor has it a document type
+            if not text.startswith((f"<{ITEM}", f"<{ROW}")):  # nor has it a document type
                 raise ValueError("no counted item")
             element = etree.fromstring(text, _PARSER)
             # elsewhere a name without a namespace would fall into one that is the default
             plain = _without_default(element) if ' xmlns="' in text else element
-            item = cls(plain, text.count(f"<{ITEM}") == 1)
+            item = cls(plain, text.count(f"<{ITEM}", 1) == 0)
             item.keep_distinct()
         except (etree.XMLSyntaxError, RecursionError) as error:
             raise ValueError("no counted item") from error
@@ -86,10 +86,7 @@ class CountedItem:
     @property
     def content(self) -> bytes:
         """What the item says: the order of siblings that mapping makes carries no meaning."""
-        found = self.element
-        for parent in found.iter():
-            parent[:] = sorted(parent, key=lambda child: etree.tostring(child, method="c14n"))
-        return etree.tostring(found, method="c14n")
+        return said_by(self.element)
 
     def taken_out(self) -> etree._Element:
         """As :attr:`element`, of which this is the last use."""
@@ -116,6 +113,13 @@ class CountedItem:
             self.counted.remove(again)
         if not self.is_flat:
             _keep_distinct(self.counted)
+
+
+def said_by(element: etree._Element) -> bytes:
+    """What an element says, whose children are put in order for that."""
+    for parent in element.iter():
+        parent[:] = sorted(parent, key=lambda child: etree.tostring(child, method="c14n"))
+    return etree.tostring(element, method="c14n")
 
 
 def _without_default(element: etree._Element) -> etree._Element:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from heptox.grammar import ITEM, syntax
+from heptox.grammar import ITEM, ROW, counted_query, syntax
 from heptox.shell.scope import ANSWERS
 
 Kind: TypeAlias = Literal["node", "value"]
@@ -18,11 +18,19 @@ ITEMS: Final[Mapping[Kind, str]] = {"node": "(@*|node())", "value": "xs:untypedA
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """What peers are asked, and the variable of the shell that holds its items: nodes, or values."""
+    """What peers are asked, and the variable of the shell that holds its items: nodes, or values. Of a core that
+    ``brings_rows`` the shell only takes what rows say.
+    """
 
     query: syntax.Expression
     variable: str
     kind: Kind
+    brings_rows: bool = False
+
+    @property
+    def counted(self) -> syntax.Expression:
+        """The query whose items say which nodes they are of."""
+        return counted_query(self.query, ROW if self.brings_rows else ITEM)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ class Frame:
     clauses: list[syntax.For | syntax.Let] = field(default_factory=list)
     where: list[syntax.Condition] = field(default_factory=list)
     slots: list[Callable[[], syntax.Expression]] = field(default_factory=list)
+    brings_rows: bool = False
+    """Whether only aggregates of its tuples are left in the shell."""
 
     @property
     def has_loop(self) -> bool:
@@ -46,7 +48,8 @@ class Frame:
     @property
     def shares(self) -> bool:
         """Whether several tuples may be of one node: each is there once then, and tuples refer to it."""
-        return sum(isinstance(clause, syntax.For) for clause in self.clauses) > 1
+        loops = sum(isinstance(clause, syntax.For) for clause in self.clauses)
+        return loops > 1 and not self.brings_rows
 
     def slot(self, content: Callable[[], syntax.Expression]) -> str:
         """A new place in the tuple; how the shell calls it."""
@@ -86,11 +89,18 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
+class Grouped:
+    """A variable of a frame behind ``group by``, of whose nodes there are aggregates alone."""
+
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
     """A variable that is the shell's own."""
 
 
-Place: TypeAlias = Node | Path | Other
+Place: TypeAlias = Node | Path | Grouped | Other
 Scope: TypeAlias = Mapping[str, Place]
 
 

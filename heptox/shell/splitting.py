@@ -18,6 +18,7 @@ from lark import Token, Tree
 from heptox.checks import Check, no_check
 from heptox.errors import GrammarError
 from heptox.grammar import NO_NAMES, NameTable, QueryText, each_item, syntax
+from heptox.shell.aggregates import FOLDED, aggregate, aggregated, fold, folded_tuples, leaves_aggregates
 from heptox.shell.frames import Beginning
 from heptox.shell.model import ITEMS, Core, Kind, Split, is_ordered, kind_of
 from heptox.shell.parts import (
@@ -33,6 +34,7 @@ from heptox.shell.projection import Projection, is_plain, name_of, projected
 from heptox.shell.scope import (
     EACH,
     Frame,
+    Grouped,
     Node,
     Other,
     Path,
@@ -95,10 +97,12 @@ class _Splitter:
     def __init__(self, reading: QueryText, refusal: Refusal) -> None:
         self._reading = reading
         self._refusal = refusal
-        self._cores: list[tuple[Callable[[], syntax.Expression], Kind]] = []
+        self._cores: list[tuple[Callable[[], syntax.Expression], Kind, bool]] = []
         self._frames = count(1)
         self._paths: dict[syntax.Expression, tuple[str, Projection]] = {}
         """The paths that are cores of their own."""
+        self._aggregates: dict[syntax.Expression, tuple[str, list[str]]] = {}
+        """The cores of which the shell takes aggregates alone, and of which of their values."""
         self._asking: set[str] = set()
         """The functions that speak of documents."""
         self._documents = begin_at_documents(reading.tree)
@@ -112,7 +116,10 @@ class _Splitter:
         scope: dict[str, Place] = {}
         parts = [(declaration, self._declaration(declaration, scope)) for declaration in declarations]
         said = self._text_of(body, scope, None)
-        cores = [Core(query(), f"heptox-core{number}", kind) for number, (query, kind) in enumerate(self._cores, 1)]
+        cores = [
+            Core(query(), f"heptox-core{number}", kind, brings_rows)
+            for number, (query, kind, brings_rows) in enumerate(self._cores, 1)
+        ]
         own = [part for part in declarations if isinstance(part, Tree) and part.data != "declaration"]
         begin, end = span([*own, body][0])[0], span(body)[0]
         setters = [(part, text) for part, text in parts if part not in own]
@@ -234,7 +241,15 @@ class _Splitter:
 
     # -- cores ---------------------------------------------------------------------------------------------------
 
-    def _core(self, query: Callable[[], syntax.Expression], kind: Kind, frame: Frame | None, part: Part) -> str:
+    def _core(
+        self,
+        query: Callable[[], syntax.Expression],
+        kind: Kind,
+        frame: Frame | None,
+        part: Part,
+        *,
+        brings_rows: bool = False,
+    ) -> str:
         """A new core, in the tuples of a frame if there is one; how the shell calls its items."""
         if frame is not None:
             items = frame.slot(lambda: _wrapped(query()))
@@ -242,7 +257,7 @@ class _Splitter:
         if len(self._cores) == MOST_CORES:
             message = f"the query asks peers for more than {MOST_CORES} things"
             raise GrammarError(self._reading.fault("HX3071", message, part, "ask for more at once, or split it"))
-        self._cores.append((query, kind))
+        self._cores.append((query, kind, brings_rows))
         return f"$heptox-core{len(self._cores)}"
 
     def _home(self, expression: syntax.Expression, scope: Scope, frame: Frame | None) -> Frame | None:
@@ -366,6 +381,9 @@ class _Splitter:
             while begun.takes(rest[0]):
                 rest.pop(0)
             if own.has_loop:
+                bound = {clause.variable for clause in own.clauses}
+                loops = {clause.variable for clause in own.clauses if isinstance(clause, syntax.For)}
+                own.brings_rows = frame is None and leaves_aggregates(rest, loops, bound)
                 return self._framed(tree, begun, rest, frame)
         return self._clauses(tree, list(tree.children), scope, frame)
 
@@ -395,7 +413,8 @@ class _Splitter:
                 bound.append((clause.variable, node if own.shares else f"{slot}/(@*|node())"))
         speaks = syntax.Flwor(tuple(own.clauses), syntax.conjunction(own.where), syntax.Sequence())
         outer = {name: place for name, place in scope.items() if getattr(place, "frame", None) is not own}
-        return self._core(own.core, "node", self._home(speaks, outer, frame), tree), bound
+        home = self._home(speaks, outer, frame)
+        return self._core(own.core, "node", home, tree, brings_rows=own.brings_rows), bound
 
     def _clauses(self, tree: Tree[Token], parts: list[Part], scope: Scope, frame: Frame | None) -> str:
         """The clauses of the shell that are left, and what is returned."""
@@ -457,6 +476,9 @@ class _Splitter:
             else:
                 self._used(cast(Token, key.children[0]), (), scope, frame)
         names = [str(key.children[0]) for key in keys] or [str(clause.children[-1])]
+        if frame is not None and frame.brings_rows:
+            grouped = [name for name, place in scope.items() if isinstance(place, Node) and place.frame is frame]
+            scope.update(dict.fromkeys(grouped, Grouped(frame)))
         scope.update(dict.fromkeys(names, Other()))
         return self._spliced(*span(clause), texts)
 
@@ -483,9 +505,45 @@ class _Splitter:
             self._refuse(tree, f"the function {name}()", _ELSEWHERE.get(name, "collection() has no argument"))
         if name in self._asking and frame is not None:
             self._refuse(tree, f"{name}(), of all documents, for each of a document", "give the function the nodes")
+        if (of_rows := self._aggregate(tree, scope, frame)) is not None:
+            return of_rows
         exists = name in _ONLY_COUNTED and len(arguments) == 1
         texts = [(part, self._text_of(part, scope, frame, exists=exists)) for part in arguments]
         return self._spliced(*span(tree), texts)
+
+    def _aggregate(self, tree: Tree[Token], scope: Scope, frame: Frame | None) -> str | None:
+        """An aggregate of rows, where it is one of which peers can say parts."""
+        called = aggregated(tree)
+        if called is None:
+            return None
+        name, argument = called
+        first = argument.children[0]
+        place = scope.get(str(first)) if argument.data == "path" and isinstance(first, Token) else None
+        if isinstance(place, Grouped):
+            steps = tuple(self._plain_steps(argument.children[1:])[0])
+            path, kind, rows = syntax.PathExpression(str(first), steps), FOLDED[name], place.frame
+            if name == "count" and not steps:
+                return aggregate(name, rows.variable)
+            return aggregate(name, f"{rows.slot(lambda: fold(kind, path))}/Q{{}}{kind}")
+        if frame is not None or not speaks_of_documents(argument, scope):
+            return None
+        found = self._asked(argument, scope)
+        if isinstance(found, GrammarError) or kind_of(found) is None or _free(found):
+            return None
+        return aggregate(name, self._rows(found, None if name == "count" else FOLDED[name], tree))
+
+    def _rows(self, found: syntax.Expression, kind: str | None, part: Part) -> str:
+        """How the shell calls the rows of the items of an expression, or their folds of a kind."""
+        if found not in self._aggregates:
+            folds: list[str] = []
+            query = self._core(lambda: folded_tuples(found, folds), "node", None, part, brings_rows=True)
+            self._aggregates[found] = query, folds
+        rows, folds = self._aggregates[found]
+        if kind is None:
+            return rows
+        if kind not in folds:
+            folds.append(kind)
+        return f"{rows}/Q{{}}v{folds.index(kind) + 1}/Q{{}}{kind}"
 
 
 def _outermost(frame: Frame | None) -> Frame | None:

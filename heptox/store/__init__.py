@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 from heptox.doors import later
 from heptox.store import sql
-from heptox.store.allowance import VALUE_BYTES as VALUE_BYTES, Allowance as Allowance, Pool as Pool
+from heptox.store.allowance import (
+    VALUE_BYTES as VALUE_BYTES,
+    Allowance as Allowance,
+    MemoryUse as MemoryUse,
+    Pool as Pool,
+)
 from heptox.store.evaluation import evaluate as evaluate
 from heptox.store.hiding import Hiding as Hiding, hidden_path as hidden_path, hidden_path_fault as hidden_path_fault
 from heptox.store.joins import Join as Join, NodeSet as NodeSet, NotCompiledError as NotCompiledError

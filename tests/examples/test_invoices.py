@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
@@ -14,14 +14,14 @@ import pytest
 from benchmarks.crosswalks.__main__ import Results, by_term, measured, summary
 from benchmarks.crosswalks.terms import below
 from benchmarks.translation import block
-from heptox.grammar import counted_query, parse_query
+from heptox.grammar import Expression, parse_query
 from heptox.mapping import Mapping, exchange, load_mapping
-from heptox.shell import CoreAnswers, answers_document, split, with_schema
+from heptox.shell import split, with_schema
 from heptox.store import evaluate
 from heptox.translate import Direction, Hop, translate, translate_path
 from heptox.xml import parse_document, read_document, write_document
 from tests.mapping.building import as_set
-from tests.support.saxon import evaluate_module
+from tests.support import shells
 from tests.support.shared import DATA, reads_shared
 
 pytestmark = reads_shared
@@ -132,16 +132,18 @@ UBL: Final = "".join(
 
 def computed_in_both(query: str) -> list[str]:
     """The items of a query in UBL's words over the invoices of both syntaxes: those of CII by way of the model."""
-    found = split(UBL + query)
-    answers = {core.variable: CoreAnswers() for core in found.cores}
-    for core in found.cores:
-        asked = with_schema(counted_query(core.query), mapping("ubl").source, frozenset())
-        in_model = translate(mapping("ubl"), asked, Direction.TARGET)
-        in_cii = translate(mapping("cii"), in_model.query, Direction.SOURCE)
-        for syntax, said in (("ubl", asked), ("cii", in_cii.query)):
-            answers[core.variable].add((syntax,), evaluate(said, map(read_document, invoices(syntax))))
-    gathered = {variable: core.gathered(variable) for variable, core in answers.items()}
-    return evaluate_module(found.text, answers_document(gathered))
+
+    def in_ubl(query: Expression) -> Iterable[str]:
+        return evaluate(query, map(read_document, invoices("ubl")))
+
+    def in_cii(query: Expression) -> Iterable[str]:
+        in_model = translate(mapping("ubl"), query, Direction.TARGET)
+        said = translate(mapping("cii"), in_model.query, Direction.SOURCE)
+        return evaluate(said.query, map(read_document, invoices("cii")))
+
+    tree = mapping("ubl").source
+    known = partial(with_schema, tree=tree, keys=frozenset())
+    return shells.computed(split(UBL + query), {"ubl": in_ubl, "cii": in_cii}, known)
 
 
 def values(file: Path, *path: str) -> list[ElementTree.Element]:

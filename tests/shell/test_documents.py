@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import pytest
 
 from heptox.errors import GrammarError
-from heptox.grammar import counted_query
-from heptox.shell import CoreAnswers, answers_document, split
+from heptox.shell import split
 from heptox.store import evaluate
 from heptox.xml import parse_document
+from tests.support import shells
 from tests.support.saxon import evaluate_module
 
 DOCUMENTS = (
@@ -25,14 +26,9 @@ DOCUMENTS = (
 
 def computed(query: str, documents: Iterable[str] = DOCUMENTS) -> list[str]:
     """The items of a query that peers with a document each answer."""
-    found = split(query)
-    gathered = {}
-    for core in found.cores:
-        answers = CoreAnswers()
-        for number, document in enumerate(documents):
-            answers.add((str(number),), evaluate(counted_query(core.query), [parse_document(document)]))
-        gathered[core.variable] = answers.gathered(core.variable)
-    return evaluate_module(found.text, answers_document(gathered))
+    held = [[parse_document(document)] for document in documents]
+    peers = {str(number): partial(evaluate, documents=each) for number, each in enumerate(held)}
+    return shells.computed(split(query), peers)
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,14 @@ from typing import Final
 
 import pytest
 
-from heptox.grammar import counted_query, syntax
+from heptox.grammar import syntax
 from heptox.mapping import Mapping, parse_mapping_arrows
 from heptox.schema import SchemaTree
-from heptox.shell import CoreAnswers, answers_document, split, with_schema
+from heptox.shell import split, with_schema
 from heptox.store import evaluate
 from heptox.translate import Direction, translate
 from heptox.xml import parse_document
-from tests.support.saxon import evaluate_module
+from tests.support import shells
 from tools.console import ROOT
 
 FOLDER: Final = ROOT / "examples" / "hospital"
@@ -87,15 +87,14 @@ class World:
     def computed(self, query: str, *, keys: bool = True) -> list[str]:
         """The items of a query in Montreal's words."""
         found = split(query)
-        tree = self.mapping.source
-        answers = {core.variable: CoreAnswers() for core in found.cores}
-        for core in found.cores:
-            declared = self.mapping.declared_source_keys if keys else frozenset()
-            asked = with_schema(counted_query(core.query), SchemaTree(tree.graph), declared)
-            for number, (document, said) in enumerate(self.documents):
-                answers[core.variable].add((str(number),), evaluate(said(asked), [parse_document(document)]))
-        gathered = {variable: core.gathered(variable) for variable, core in answers.items()}
-        return evaluate_module(found.text, answers_document(gathered))
+        declared = self.mapping.declared_source_keys if keys else frozenset()
+        tree = SchemaTree(self.mapping.source.graph)
+
+        def asked(document: str, said: shells.Said) -> shells.Asked:
+            return lambda query: evaluate(said(query), [parse_document(document)])
+
+        peers = {str(number): asked(*each) for number, each in enumerate(self.documents)}
+        return shells.computed(found, peers, lambda query: with_schema(query, tree, declared))
 
 
 @pytest.fixture(scope="module")

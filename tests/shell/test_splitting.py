@@ -10,13 +10,14 @@ import pytest
 
 from heptox.cluster import auction_document
 from heptox.errors import GrammarError, HeptoxError
-from heptox.grammar import counted_query, print_query, syntax
+from heptox.grammar import print_query, syntax
 from heptox.mapping import Mapping, exchange, load_mapping
-from heptox.shell import CoreAnswers, answers_document, split
+from heptox.shell import split
 from heptox.store import evaluate
 from heptox.translate import Direction, translate
 from heptox.xml import parse_document, write_document
 from tests.store.test_use_cases import FOLDER, plain, use_cases
+from tests.support import shells
 from tests.support.saxon import evaluate_module
 from tools.console import ROOT
 
@@ -25,12 +26,7 @@ XMARK: Final = dict(enumerate((FOLDER / "xmark.xq").read_text().split("\n--\n"),
 
 def computed(query: str, asked: Callable[[syntax.Expression], Iterable[str]]) -> list[str]:
     """The items of a query whose cores are ``asked``."""
-    found = split(query)
-    answers = {core.variable: CoreAnswers() for core in found.cores}
-    for core in found.cores:
-        answers[core.variable].add(("peer",), asked(counted_query(core.query)))
-    gathered = {variable: core.gathered(variable) for variable, core in answers.items()}
-    return evaluate_module(found.text, answers_document(gathered))
+    return shells.computed(split(query), {"peer": asked})
 
 
 def evaluated(documents: Iterable[str], core: syntax.Expression) -> Iterable[str]:
@@ -97,10 +93,21 @@ def image_text(mapping: Mapping, document: str) -> str:
     return write_document(exchange(mapping, parse_document(document)).root)
 
 
+SUMS: Final = "$heptox-core1/Q{}v1/Q{}heptox-sum"
+
+
+def rows(query: str, *folds: str) -> str:
+    """The core of which the shell takes folds."""
+    each = "<heptox-each>{$heptox-item1}</heptox-each>"
+    slots = [f"<v{n}><heptox-{fold}>{each}</heptox-{fold}></v{n}>" for n, fold in enumerate(folds, 1)]
+    made = f"<heptox-tuple>{''.join(slots)}</heptox-tuple>" if slots else "<heptox-tuple/>"
+    return f"for $heptox-item1 in {query}\nreturn {made}"
+
+
 @pytest.mark.parametrize(
     ("query", "cores", "shell"),
     [
-        ("count(//p)", ["for $heptox-node in //p\nreturn <p/>"], "count($heptox-core1)"),
+        ("not(//p)", ["for $heptox-node in //p\nreturn <p/>"], "not($heptox-core1)"),
         ("//p[n = 'x'][count(k) > 1]/n", ["//p[n = \"x\"]"], "$heptox-core1[count(k) > 1]/n"),
         (
             "for $p in //p where $p/n = 'x' and $p/n > $p/m * 2 order by $p/n return $p/k/text()",
@@ -122,8 +129,8 @@ def image_text(mapping: Mapping, document: str) -> str:
         ),
         (
             "declare function local:f($x) { $x * 2 }; let $d := (/) return local:f(sum($d//p/n))",
-            ["//p/n"],
-            "declare function local:f($x) { $x * 2 }; let $d := () return local:f(sum($heptox-core1))",
+            [rows("//p/n", "sum")],
+            f"declare function local:f($x) {{ $x * 2 }}; let $d := () return local:f(sum({SUMS}))",
         ),
         (
             "for $p in //p return <r>{for $t in $p/t order by $t/n return $t/n/text()}</r>",
@@ -136,8 +143,26 @@ def image_text(mapping: Mapping, document: str) -> str:
         ),
         (
             "count(//p[k]) + sum(//p[k]/n) + count(//p[k])",
-            ["for $heptox-node in //p[k]\nreturn <p/>", "//p[k]/n"],
-            "count($heptox-core1) + sum($heptox-core2) + count($heptox-core1)",
+            [rows("//p[k]"), rows("//p[k]/n", "sum")],
+            "xs:integer(sum($heptox-core1/@n)) + sum($heptox-core2/Q{}v1/Q{}heptox-sum) + "
+            "xs:integer(sum($heptox-core1/@n))",
+        ),
+        (
+            "avg(//n) - fn:max(//n)",
+            [rows("//n", "sum", "most")],
+            f"(sum({SUMS}/@n)[. gt 0] ! (sum({SUMS}) div .)) - max($heptox-core1/Q{{}}v2/Q{{}}heptox-most)",
+        ),
+        (
+            "for $p in //p where $p/n > $p/m * 2 group by $k := string($p/k) where count($p) > 1 "
+            "return <g>{$k, sum($p/n)}</g>",
+            [
+                "for $p in //p\nreturn <heptox-tuple><v1><p>{$p/k}{$p/m}{$p/n}</p></v1><v2><heptox-sum>"
+                "{for $heptox-each1 in $p/n return <heptox-each>{$heptox-each1}</heptox-each>}</heptox-sum></v2>"
+                "</heptox-tuple>"
+            ],
+            "for $heptox-tuple1 in $heptox-core1 let $p := $heptox-tuple1/Q{}v1/(@*|node()) "
+            "where ($p/n > $p/m * 2) group by $k := string($p/k) where xs:integer(sum($heptox-tuple1/@n)) > 1 "
+            "return <g>{$k, sum($heptox-tuple1/Q{}v2/Q{}heptox-sum)}</g>",
         ),
         ("1 + 1", [], "1 + 1"),
     ],

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import trio
 
 from heptox.errors import StoreError
-from heptox.grammar import counted_query, encode_query, print_query
+from heptox.grammar import encode_query, print_query
 from heptox.peer.process.evaluating import evaluated
 from heptox.peer.process.workers import Working
 from heptox.peer.query.bounds import batches, cost_of, digest_of
@@ -128,8 +128,8 @@ class ShellEvaluation:
     async def _gather(self, core: Core, question: ShellQuestion, seconds: float, asked: _Asked) -> None:
         """Ask the network for the items of a core."""
         written = question.written
-        expression = with_schema(counted_query(core.query), question.tree, question.keys)
-        answers = asked.answers[core.variable] = CoreAnswers()
+        expression = with_schema(core.counted, question.tree, question.keys)
+        answers = asked.answers[core.variable] = CoreAnswers(core.brings_rows)
         if asked.is_cancelled:
             asked.lines.append(ReceiptLine((self._own,), Status.CANCELLED, reason="it was stopped"))
             return

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
 
-import cbor2
-
 from heptox.codec import (
     DEPTH_LIMIT,
     MESSAGE_LIMIT,
