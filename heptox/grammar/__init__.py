@@ -37,6 +37,7 @@ from heptox.grammar.counted import (
     ITEM as ITEM,
     NODES as NODES,
     ROW as ROW,
+    VALUE as VALUE,
     counted_query as counted_query,
     each_item as each_item,
     uncounted as uncounted,

@@ -22,6 +22,11 @@ ROW: Final = "heptox-row"
 NODES: Final = "heptox-nodes"
 """The element in them that says which nodes the item is of."""
 
+VALUE: Final = "v"
+"""What stands in it behind the number of a value, before that of the expression that encloses it: there are spaces
+between values of one such expression.
+"""
+
 MadeItem: TypeAlias = Callable[[syntax.Expression, tuple[str, ...]], syntax.Expression]
 
 
@@ -70,25 +75,28 @@ def _item(
     return syntax.ElementConstructor(around, (), (item, syntax.ElementConstructor(NODES, (), (label, *nodes))))
 
 
-def _counted_items(expression: syntax.Expression, labels: Iterator[int], around: str = ITEM) -> syntax.Expression:
+def _counted_items(
+    expression: syntax.Expression, labels: Iterator[int], around: str = ITEM, enclosed: int = 0
+) -> syntax.Expression:
     def made(item: syntax.Expression, variables: tuple[str, ...]) -> syntax.Expression:
-        return _item(_counted(item, labels, variables), str(next(labels)), variables, around)
+        counted, label = _counted(item, labels), next(labels)
+        is_node = isinstance(item, syntax.PathExpression | syntax.ElementConstructor | syntax.TextConstructor)
+        return _item(counted, f"{label}" if is_node else f"{label}{VALUE}{enclosed}", variables, around)
 
     return each_item(expression, made)
 
 
-def _counted(item: syntax.Expression, labels: Iterator[int], variables: Sequence[str]) -> syntax.Expression:
-    """An item in whose constructors what may repeat is counted, too: not the nodes of the ``variables`` themselves."""
+def _counted(item: syntax.Expression, labels: Iterator[int]) -> syntax.Expression:
+    """An item in whose constructors what may repeat is counted, too."""
     if not isinstance(item, syntax.ElementConstructor):
         return item
     content: list[str | syntax.Expression] = []
-    for part in item.content:
+    for enclosed, part in enumerate(item.content):
         for each in part.items if isinstance(part, syntax.Sequence) else (part,):
-            is_one = isinstance(each, syntax.PathExpression) and not each.steps and each.start in variables
-            if not is_one and isinstance(each, syntax.Flwor | syntax.PathExpression | syntax.Conditional):
-                content.append(_counted_items(each, labels))
+            if isinstance(each, syntax.Flwor | syntax.PathExpression | syntax.Conditional):
+                content.append(_counted_items(each, labels, enclosed=enclosed))
             else:
-                content.append(each if isinstance(each, str) else _counted(each, labels, variables))
+                content.append(each if isinstance(each, str) else _counted(each, labels))
     return replace(item, content=tuple(content))
 
 

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from lxml import etree
 
-from heptox.grammar import ITEM, NODES, ROW
+from heptox.grammar import ITEM, NODES, ROW, VALUE
 
 Identity: TypeAlias = str
 """Which match an item is of: comparable within the answer of one path."""
@@ -196,11 +196,19 @@ def _unwrap(item: etree._Element) -> None:
 
 
 def unwrap_below(element: etree._Element) -> None:
-    """Put items below an element in the places of the elements that counted them."""
+    """Put items below an element in the places of the elements that counted them, with spaces between values of one
+    expression, as XQuery has them.
+    """
+    before = ""
     for child in list(element):
         if child.tag != ITEM:
             unwrap_below(child)
+            before = ""
             continue
+        enclosed = CountedItem(child).label.partition(VALUE)[2]
+        if enclosed and enclosed == before:
+            _add_text(child, " ")
+        before = "" if child.tail else enclosed
         _unwrap(child)
         element.attrib.update(child.attrib)
         _add_text(child, child.text)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from heptox.errors import HeptoxError
 from heptox.grammar import parse_query, print_query, syntax
@@ -55,6 +55,8 @@ def computed(found: Split, cores: dict[syntax.Expression, Translation], document
 
 
 @pytest.mark.hypothesis
+@example(3175, Direction.SOURCE)  # spaces between values
+@example(3145, Direction.SOURCE)  # a node that several others make, whole
 @settings(max_examples=50)
 @given(st.integers(0, 2**31), st.sampled_from(Direction))
 def test_shells_of_translated_cores_are_those_of_the_image(seed: int, to: Direction) -> None:

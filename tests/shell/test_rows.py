@@ -136,7 +136,7 @@ def test_of_what_is_no_number_there_is_no_sum() -> None:
 )
 def test_what_is_no_row_is_left_out_and_said(text: str) -> None:
     taken = gathered({"a": [*rows([item(1, "2")]), text], "b": rows([item(1, "2")])})
-    assert (len(taken.items), taken.garbled) == (2, {"a"})
+    assert (len(taken.items), taken.garbled) == (2, frozenset({"a"}))
 
 
 def test_a_peer_holds_no_more_than_it_may() -> None:
