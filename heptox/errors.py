@@ -344,6 +344,8 @@ CODES: Final[dict[str, str]] = {
     "HX7105": "acquaintance changes too often",
     "HX7106": "queries of a neighbour take more of the processor than they may",
     "HX7107": "peer hides parts of what nested answers gather",
+    "HX7108": "query of what is for counts only asks for more",
+    "HX7109": "neighbour asks too much of what is for counts only",
     "HX7110": "task of the daemon fails again and again",
     "HX7111": "peer takes no document that is not valid for its schema",
     # 8: clusters

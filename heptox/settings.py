@@ -41,6 +41,8 @@ Model = TypeVar("Model")
 
 ALL: Final = "all"
 """From whom something is hidden, where that is everybody."""
+COUNT_AT_LEAST: Final = "count-at-least"
+_LEAST_GROUPS: Final = range(2, 1_000_001)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,13 @@ class Hide:
     """A part of a peer's export policy, a table ``[[hide]]`` of ``peer.toml``: schema ``paths`` that are hidden.
 
     ``peers`` (the key ``from``) is :data:`ALL`, or the ids of peers and the names of acquaintances. The paths are
-    checked against the schema where the peer is opened.
+    checked against the schema where the peer is opened. Where ``least`` (the key :data:`COUNT_AT_LEAST`) is not 0, they
+    are counted all the same, in groups of at least as many.
     """
 
     paths: tuple[str, ...]
     peers: Literal["all"] | tuple[str, ...] = ALL
+    least: int = 0
 
 
 def name_fault(name: str) -> Fault:
@@ -242,14 +246,19 @@ def _read_hide(tables: Any) -> tuple[Any, list[Fault]]:
         faults += [Fault("HX7052", f"hide no. {number}: {what}", hint=_HIDE_HINT) for what in wrong]
         if not wrong:
             peers = table["from"]
-            found.append(Hide(tuple(table["paths"]), ALL if peers == ALL else tuple(peers)))
+            least = table.get(COUNT_AT_LEAST, 0)
+            found.append(Hide(tuple(table["paths"]), ALL if peers == ALL else tuple(peers), least))
     return tuple(found), faults
 
 
 def _hide_faults(table: object) -> list[str]:
     if not isinstance(table, dict):
         return ["it is no table"]
-    faults = [f"{key} is no setting" for key in table if key not in ("paths", "from")]
+    faults = [f"{key} is no setting" for key in table if key not in ("paths", "from", COUNT_AT_LEAST)]
+    least = table.get(COUNT_AT_LEAST)
+    if least is not None and (type(least) is not int or least not in _LEAST_GROUPS):
+        bounds = f"{_LEAST_GROUPS[0]} to {_LEAST_GROUPS[-1]}"
+        faults.append(f"{COUNT_AT_LEAST} = {least!r} is no number from {bounds}")
     for key in ("paths", "from"):
         value = table.get(key)
         if key not in table:
@@ -266,10 +275,12 @@ def _are_texts(value: object) -> bool:
 def peer_settings_text(settings: PeerSettings) -> str:
     """``settings`` as the text of a ``peer.toml``; reading it back gives an equal value."""
     plain = toml_text({field.name: getattr(settings, field.name) for field in fields(settings) if field.name != "hide"})
-    tables = (
-        f"\n[[hide]]\n{toml_text({'paths': list(hide.paths), 'from': _toml_peers(hide)})}" for hide in settings.hide
-    )
-    return plain + "".join(tables)
+    return plain + "".join(f"\n[[hide]]\n{toml_text(_toml_of(hide))}" for hide in settings.hide)
+
+
+def _toml_of(hide: Hide) -> dict[str, TomlValue]:
+    counted: dict[str, TomlValue] = {COUNT_AT_LEAST: hide.least} if hide.least else {}
+    return {"paths": list(hide.paths), "from": _toml_peers(hide), **counted}
 
 
 def _toml_peers(hide: Hide) -> str | list[str]:

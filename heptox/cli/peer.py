@@ -115,7 +115,8 @@ def status(
     print_result(f"schema {found.root}, {_count(found.documents, 'document')}, policy {found.policy}")
     for hidden in found.hidden:
         whom = hidden.whom if isinstance(hidden.whom, str) else ", ".join(hidden.whom)
-        print_result(f"hidden from {whom}: {', '.join(hidden.paths)}")
+        counted = f", but for counts of {hidden.least} and more" if hidden.least else ""
+        print_result(f"hidden from {whom}{counted}: {', '.join(hidden.paths)}")
     for address in found.addresses:
         print_result(f"listens at {address}")
     if not found.running:

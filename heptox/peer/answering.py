@@ -26,6 +26,7 @@ from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.acquaintance.register import Known
 from heptox.peer.folder.exports import Exports
 from heptox.peer.query.budgets import Budgets, Meter
+from heptox.peer.query.counts import CountsOnly, with_sources_of
 from heptox.peer.query.events import Translated, Untranslated
 from heptox.peer.query.result_cache import BODY_COST, KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
 from heptox.peer.query.shares import Shares
@@ -81,6 +82,7 @@ class Answering:
         self._store = store
         self._exports = exports or Exports({})
         self.neighbours: Table[PeerId, Known] = {}
+        self.counts = CountsOnly()
         self._budgets = Budgets(seconds, lambda asker: asker in self.neighbours)
         self._evaluating = Shares(evaluations, self._budgets.is_little_used)
         self._under_way: WeakValueDictionary[str, trio.CapacityLimiter] = WeakValueDictionary()
@@ -158,7 +160,7 @@ class Answering:
     ) -> AsyncGenerator[tuple[str, ...], None]:
         """Batches of items of the documents held when the first is made; the next is made when it is asked for.
 
-        What is ``hidden`` is not in the store that is asked then.
+        What is ``hidden`` is not in the store that is asked then; but for what is for counts only, where it is counted.
 
         Raises :class:`StoreError` (HX6006, HX6007) when the evaluation would hold more than ``budget`` bytes, about,
         HX6019 when those for a neighbour would hold more than :data:`HELD_FOR_ONE`, or for all of them more than
@@ -172,8 +174,7 @@ class Answering:
         stop, meter = threading.Event(), self._budgets.meter(asker)
         items: _Batches | None = None
         try:
-            store = self._exports.of(hidden).store if hidden else self._store
-            items = _Batches(self._items(body, store, _check(stop, meter), self._allowance(asker, budget)), stop)
+            items = _Batches(self._items(body, hidden, _check(stop, meter), self._allowance(asker, budget)), stop)
             take = partial(_guarded, items.take, meter)
             while not items.ended and (batch := await self._evaluating.run(asker, take)):
                 yield batch
@@ -186,37 +187,57 @@ class Answering:
     async def losses(self, body: Body, path: HopPath, hidden: frozenset[str]) -> tuple[str, ...]:
         """What a query asks for of the paths that are hidden: it depends on the query and the schema alone.
 
-        Raises :class:`PeerError` (HX7107) where it gathers parts of nodes, of which something is hidden: such queries
-        are translated for whole documents.
+        Raises :class:`PeerError`: HX7107 where it gathers parts of nodes, of which something is hidden: such queries
+        are translated for whole documents; HX7108 and HX7109 as :meth:`CountsOnly.check`.
         """
-        hiding = self._exports.of(hidden).hiding
         asker = self._budgets.who(sender(path))
         stop, meter = threading.Event(), self._budgets.meter(asker)
-        check = _check(stop, meter)
+        look = partial(self._losses, body, sender(path) or OWN, hidden, _check(stop, meter))
         try:
-            touched = await self._evaluating.run(
-                asker, partial(_guarded, lambda: hiding.touched(expression_of(body, check), check), meter)
-            )
+            return await self._evaluating.run(asker, partial(_guarded, look, meter))
         finally:
             stop.set()
-        if touched and _gathers(expression_of(body), SchemaTree(hiding.graph)):
-            message = f"its items gather parts of nodes, and {', '.join(touched)} is hidden"
+
+    def _losses(self, body: Body, asker: PeerId, hidden: frozenset[str], check: Check) -> tuple[str, ...]:
+        hiding, query = self._exports.of(hidden).hiding, expression_of(body, check)
+        touched = frozenset(hiding.touched(query, check))
+        counted = self._counted(query, touched)
+        lost = touched - counted
+        if counted:
+            self.counts.check(asker, body_key(body), query)
+        elif lost and _gathers(query, SchemaTree(hiding.graph)):
+            message = f"its items gather parts of nodes, and {', '.join(sorted(lost))} is hidden"
             raise PeerError(Fault("HX7107", message, hint="ask for the leaves, one by one"))
-        return tuple(f"{one}: hidden" for one in touched)
+        least = self.counts.of(counted)
+        told = (f"{one}: not in groups of fewer than {least}" for one in sorted(counted))
+        return (*told, *(f"{one}: hidden" for one in sorted(lost)))
 
     def admit(self, neighbour: PeerId) -> None:
         """Raise :class:`PeerError` (HX7106) where a neighbour's queries have taken all that they may for now."""
         self._budgets.check(neighbour)
 
-    def _items(self, body: Body, store: Store, check: Check, allowance: Allowance) -> Generator[str, None, None]:
-        encoded = cbor2.dumps(body, canonical=True)
-        plan = self._plans.get((store.catalogue, encoded))
-        if plan is None:
-            plan = plan_query(expression_of(body, check), store.catalogue)
-            self._plans.put((store.catalogue, encoded), plan, KEY_BYTES + TREE_COST * len(encoded))
-        items = answers(store, plan, check, allowance)
+    def _counted(self, query: Expression, touched: frozenset[str]) -> frozenset[str]:
+        """Of the hidden paths that a query asks for, those that it counts by, and that are for counts only."""
+        return touched.intersection(self.counts.least) if brings_rows(query) else frozenset()
+
+    def _items(
+        self, body: Body, hidden: frozenset[str], check: Check, allowance: Allowance
+    ) -> Generator[str, None, None]:
         expression = expression_of(body, check)
-        yield from folded(expression, items, allowance) if brings_rows(expression) else items
+        least = 0
+        if not hidden.isdisjoint(self.counts.least):
+            touched = frozenset(self._exports.of(hidden).hiding.touched(expression, check))
+            least = self.counts.of(self._counted(expression, touched))
+        seen = hidden.difference(self.counts.least) if least else hidden
+        store = self._exports.of(seen).store if seen else self._store
+        encoded = cbor2.dumps(body, canonical=True)
+        key = store.catalogue, encoded, least > 0
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = plan_query(with_sources_of(expression) if least else expression, store.catalogue)
+            self._plans.put(key, plan, KEY_BYTES + TREE_COST * len(encoded))
+        items = answers(store, plan, check, allowance)
+        yield from folded(expression, items, allowance, least) if brings_rows(expression) else items
 
     def _allowance(self, asker: str, budget: int) -> Allowance:
         pool = None if asker == OWN else self._held_for.setdefault(asker, Pool(HELD_FOR_ONE, self._held))

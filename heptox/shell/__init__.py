@@ -15,6 +15,11 @@ from heptox.shell.model import (
     is_wrapped as is_wrapped,
     unsplit as unsplit,
 )
-from heptox.shell.rows import brings_rows as brings_rows, folded as folded
+from heptox.shell.rows import (
+    asks_for_extremes as asks_for_extremes,
+    brings_rows as brings_rows,
+    folded as folded,
+    with_sources as with_sources,
+)
 from heptox.shell.schema_knowledge import with_schema as with_schema
 from heptox.shell.splitting import split as split

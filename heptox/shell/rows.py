@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, TypeAlias
 
@@ -32,6 +32,7 @@ FOLDS: Final = (COUNT, SUM, LEAST, MOST)
 HOW_MANY: Final = "n"
 """The attribute of a row, and of a fold in it, with how many items, or values, it stands for."""
 
+_SOURCE: Final = "heptox-source"
 _MOST_COUNTED: Final = 2**53
 _COUNTED: Final = re.compile(r"[1-9][0-9]{0,15}")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN")
@@ -55,12 +56,46 @@ def brings_rows(expression: syntax.Expression) -> bool:
             return False
 
 
+def with_sources(expression: syntax.Expression, variable: str) -> syntax.Expression:
+    """The query that :func:`brings_rows`, of whose items each says, in the element of its nodes, which node of the
+    documents the variable is bound to.
+    """
+    assert isinstance(expression, syntax.Flwor)
+    row = expression.result
+    assert isinstance(row, syntax.ElementConstructor)
+    nodes = row.content[-1] if row.content else ""
+    if not isinstance(nodes, syntax.ElementConstructor):
+        return expression
+    identity = syntax.NodeIdentity(syntax.PathExpression(variable))
+    source = syntax.ElementConstructor(_SOURCE, (), (identity,))
+    said = replace(nodes, content=(*nodes.content, source))
+    return replace(expression, result=replace(row, content=(*row.content[:-1], said)))
+
+
+def _source_taken(item: CountedItem) -> str:
+    """The node of the documents that an item is of, which is not said any more; raises ``ValueError``."""
+    source = item.counted[-1][-1] if len(item.counted[-1]) else item.counted
+    if source.tag != _SOURCE or not source.text:
+        raise ValueError("an item that does not say of which node of documents it is")
+    item.counted[-1].remove(source)
+    return source.text
+
+
+def asks_for_extremes(expression: syntax.Expression) -> bool:
+    """Whether rows have a value that is one of an item: the least or greatest."""
+    nodes = syntax.nodes(expression)
+    return any(isinstance(node, syntax.ElementConstructor) and node.name in (LEAST, MOST) for node in nodes)
+
+
 @dataclass(slots=True)
 class Fold:
-    """How many values there are so far, and what they come to: numbers as XQuery makes them of untyped values."""
+    """How many values there are so far, of how many items, and what they come to: numbers as XQuery makes them of
+    untyped values.
+    """
 
     kind: str
     count: int = 0
+    items: int = 0
     is_number: bool = True
     _exact: Fraction = Fraction()
     _rest: float = 0.0
@@ -82,6 +117,7 @@ class Fold:
         """Take in what other values come to."""
         if other.count:
             first, self.count = not self.count, self.count + other.count
+            self.items += other.items
             self.is_number &= other.is_number
             self._exact += other._exact
             self._rest += other._rest
@@ -123,6 +159,7 @@ class Fold:
                 raise ValueError("no number")
             made.take(text)
             made.count = how_many(said)
+        made.items = int(made.count > 0)
         return made
 
 
@@ -179,10 +216,16 @@ class Rows:
     """Rows by what they say."""
 
     rows: dict[Content, Row] = field(default_factory=dict)
+    _sources: set[tuple[Content, str]] = field(default_factory=set)
 
-    def take(self, item: CountedItem) -> bool:
-        """Take in an item, or a row; whether nothing has said the same before. Raises as :meth:`Row.of`."""
+    def take(self, item: CountedItem, source: str = "") -> bool:
+        """Take in an item, or a row; whether nothing has said the same before. Of one ``source``, if it is told, one
+        that says the same is enough. Raises as :meth:`Row.of`.
+        """
         content, row = Row.of(item)
+        if source and (content, source) in self._sources:
+            return False
+        self._sources.add((content, source))
         known = self.rows.setdefault(content, row)
         if known is not row:
             known.unite(row)
@@ -193,29 +236,35 @@ def folded(query: syntax.Expression, items: Iterable[str], allowance: Allowance,
     """Items of a query that :func:`brings_rows` as a peer sends them: those whose nodes all have keys as they are, for
     they may be other peers' too; of all others the rows.
 
-    Rows of fewer than ``least`` items are held back; nodes are not told by their keys then. An item that is none is
-    passed on. Raises :class:`StoreError` (HX6006, HX6007) where more would be held than is allowed.
+    Where there is a ``least``, the query is one :func:`with_sources`: rows of fewer nodes of documents are held back,
+    and so are folds of the values of fewer; nodes are not told by their keys. Else an item that is none is passed on.
+
+    Raises :class:`StoreError` (HX6006, HX6007) where more would be held than is allowed.
     """
     rows, seen = Rows(), set[bytes]()
     with MemoryUse(allowance) as use, use.share(query) as share:
         for text in items:
             try:
                 item = CountedItem.read(text)
+                item.counted.attrib.clear()  # whoever asks does not say how many there are
                 if item.key is not None and not least:
                     yield text
                 elif (identity := _short(item.identity)) not in seen:
                     seen.add(identity)
                     share.hold(1)
-                    if rows.take(item):
+                    if rows.take(item, _source_taken(item) if least else ""):
                         share.write(text)
             except ValueError:
-                yield text
+                if not least:
+                    yield text
         yield from _sent(rows, least)
 
 
 def _sent(rows: Rows, least: int) -> Iterator[str]:
     for row in rows.rows.values():
         if row.count >= least:
+            for each in row.folds:
+                each.count *= each.items >= least
             made = row.element()
             made.append(etree.Element(NODES))
             yield etree.tostring(made, encoding="unicode")

@@ -87,11 +87,31 @@ def test_what_has_a_key_is_sent_by_itself_and_is_one_with_that_of_other_peers() 
 
 
 def test_few_are_held_back_and_no_keys_are_told() -> None:
-    items = [item(number, "1", says="many", key=f"k{number}") for number in range(10)]
-    items += [item(number, "1", says="few", key=f"k{number}") for number in range(20, 29)]
-    (row,) = rows(items, least=10)
+    many = [item(number, "1", says="many", key=f"k{number}") for number in range(10)]
+    few = [item(number, "1", says="few", key=f"k{number}") for number in range(20, 29)]
+    (row,) = rows(map(of_source, range(20), [*many, *few]), least=10)
     assert "many" in row
     assert "k1" not in row
+
+
+def of_source(number: int, text: str) -> str:
+    return text.replace("</heptox-nodes>", f"<heptox-source>{number}</heptox-source></heptox-nodes>")
+
+
+def test_many_of_one_source_are_few() -> None:
+    items = [item(number, "1", says="x") for number in range(10)]
+    assert rows((of_source(number // 2, text) for number, text in enumerate(items)), least=6) == []
+    assert rows(items, least=2) == []
+    ((row),) = rows((of_source(number // 2, text) for number, text in enumerate(items)), least=5)
+    assert 'heptox-row n="5"' in row
+
+
+def test_what_few_have_a_value_for_has_none() -> None:
+    items = [item(number, *(["7"] if number < 4 else []), says="x") for number in range(10)]
+    (row,) = rows(map(of_source, range(10), items), least=5)
+    assert "<heptox-sum" not in row
+    (row,) = rows(map(of_source, range(10), items), least=4)
+    assert '<heptox-sum n="4">28.0</heptox-sum>' in row
 
 
 @pytest.mark.parametrize(

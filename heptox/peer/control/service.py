@@ -29,7 +29,7 @@ from heptox.peer.feed.feeds import FeedDisk, Feeds
 from heptox.peer.feed.folder_subscriptions import FolderSubscriptions
 from heptox.peer.feed.subscribing import Subscribing
 from heptox.peer.folder.audit import AuditLog
-from heptox.peer.folder.exports import Exports, hidden_from
+from heptox.peer.folder.exports import Exports, counted_paths, hidden_from
 from heptox.peer.folder.folder import DRAWINGS, STORE, PeerFolder
 from heptox.peer.folder.loading import DocumentLoader, loaded_fields, update_store
 from heptox.peer.models.control import (
@@ -180,6 +180,7 @@ class PeerService:
         neighbours = tuple(Neighbour(one.peer, one.acquaintance.name) for one in known)
         settings = self.folder.settings
         hidden = hidden_from(settings.hide, self._names)
+        self.answering.counts.least = counted_paths(settings.hide)
         self.runner.acquaint(neighbours, strangers=settings.policy == "open", hidden=hidden)
         if self.subscribing.feeds is not None:
             self.subscribing.feeds.acquaint(known)

@@ -53,7 +53,8 @@ def check_policy(policy: Iterable[Hide], graph: SchemaGraph, acquaintances: Iter
     """Raise :class:`PeerError` (HX7080) with everything in an export policy that cannot be carried out.
 
     That is a path which the schema does not have, one of whom it hides something who is neither a peer id nor the name
-    of one of the ``acquaintances``, and more than :data:`MOST_EXPORTS` different sets of hidden paths.
+    of one of the ``acquaintances``, a path that is for counts only in one part and not in another, and more than
+    :data:`MOST_EXPORTS` different sets of hidden paths.
     """
     policy, known = tuple(policy), sorted(acquaintances)
     faults = [
@@ -66,6 +67,13 @@ def check_policy(policy: Iterable[Hide], graph: SchemaGraph, acquaintances: Iter
             hint = f"acquaintances are {', '.join(known)}" if known else "there are none: give the peer id"
             message = f"hide: {peer!r} is neither a peer id nor the name of an acquaintance"
             faults.append(Fault("HX7080", message, hint=hint, file=str(file)))
+    groups: dict[str, set[int]] = {}
+    for hide in policy:
+        for path in map(hidden_path, hide.paths):
+            groups.setdefault(path, set()).add(hide.least)
+    for path in (path for path, least in groups.items() if len(least) > 1):
+        message = f"hide: {path} is for counts in groups of another size, or not at all, elsewhere"
+        faults.append(Fault("HX7080", message, hint="say the same of it wherever it stands", file=str(file)))
     if not faults and sets_in_force(policy) is None:
         message = f"hide: over {MOST_EXPORTS} different sets of paths are hidden from those on a path of a query"
         hint = "each is a store of its own: hide the same from more of them"
@@ -81,13 +89,20 @@ def sets_in_force(policy: Iterable[Hide]) -> frozenset[Paths] | None:
     >>> sorted(map(sorted, sets_in_force((boston, luke)) or ()))
     [['a/b', 'a/c'], ['a/c']]
     """
-    hidden = _hidden_by_name(policy)
+    policy = tuple(policy)
+    hidden, counted = _hidden_by_name(policy), frozenset(counted_paths(policy))
     sets = {hidden.everyone}
     for paths in hidden.peers.values():
         sets |= {one | paths for one in sets}
         if len(sets) > MOST_EXPORTS + 1:
             return None
-    return frozenset(sets - {frozenset()})
+    sets |= {one - counted for one in sets}
+    return None if len(sets) > MOST_EXPORTS + 1 else frozenset(sets - {frozenset()})
+
+
+def counted_paths(policy: Iterable[Hide]) -> dict[str, int]:
+    """The hidden paths that are counted all the same, and of how many a group is at least."""
+    return {path: hide.least for hide in policy if hide.least for path in map(hidden_path, hide.paths)}
 
 
 def hidden_from(policy: Iterable[Hide], names: Mapping[PeerId, Iterable[str]]) -> Hidden:

@@ -20,7 +20,7 @@ from heptox.codec import MOST_FILES
 from heptox.errors import Fault, HeptoxError
 from heptox.peer.wire.messages import HopPath, PeerId, ReceiptLine, Status
 from heptox.peer.wire.standing import Side, Standing
-from heptox.settings import Policy
+from heptox.settings import COUNT_AT_LEAST, Policy
 
 if TYPE_CHECKING:
     from heptox.peer.acquaintance.acquainting import Proposal
@@ -209,17 +209,18 @@ class Refused(Exact):
 
 
 class HiddenModel(Exact):
-    """Schema paths that are hidden, from all or from some."""
+    """Schema paths that are hidden, from all or from some; or that are only counted, in groups of at least so many."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
     paths: tuple[str, ...]
     whom: Annotated[Literal["all"] | tuple[str, ...], Field(alias="from")]
+    least: Annotated[int, Field(alias=COUNT_AT_LEAST, exclude_if=lambda least: not least)] = 0
 
     @classmethod
     def all_of(cls, policy: Iterable[Hide]) -> tuple[Self, ...]:
         """An export policy, as in ``peer.toml``."""
-        return tuple(cls(paths=hide.paths, whom=hide.peers) for hide in policy)
+        return tuple(cls(paths=hide.paths, whom=hide.peers, least=hide.least) for hide in policy)
 
 
 class OwnQuery(Exact):

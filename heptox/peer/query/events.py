@@ -282,8 +282,9 @@ class Receipt:
 
     @property
     def complete(self) -> bool:
-        """Whether the answer is the whole answer of the network."""
-        return all(line.complete for line in self.lines)
+        """Whether the answer is the whole answer of the network, and what is computed is of all that was asked for."""
+        is_lost = self.shell is not None and any(line.losses for line in self.lines)
+        return not is_lost and all(line.complete for line in self.lines)
 
 
 @dataclass(frozen=True, slots=True)
