@@ -21,6 +21,8 @@ from heptox.errors import Fault, InputError, PeerError, Position
 LEAST_TIMEOUT: Final = 0.2
 MOST_TIMEOUT: Final = 86_400
 """Seconds that a query may wait for answers."""
+MOST_BOUNDS: Final = 10**12
+"""What may be said that a peer holds at most."""
 
 Policy: TypeAlias = Literal["ask", "listed", "open"]
 Control: TypeAlias = Literal["loopback", "unix"]

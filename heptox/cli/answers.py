@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from heptox.cli.output import on_terminal, print_result
-from heptox.peer import ReceiptLineModel, ReceiptModel, ShellModel
+from heptox.peer import BoundsModel, ReceiptLineModel, ReceiptModel, ShellModel
 from heptox.printable import shown
 
 UNLIMITED = 100_000
@@ -75,6 +75,18 @@ def _how_it_counts(shell: ShellModel) -> Iterator[str]:
     if shell.conflicts:
         said = "value contradicts another" if shell.conflicts == 1 else "values contradict others"
         yield f"{shell.conflicts} {said}: they stand side by side"
+    if shell.bounds is not None:
+        yield _bounds(shell.bounds)
+
+
+def _bounds(bounds: BoundsModel) -> str:
+    """What numbers may be where peers are missing."""
+    missing = "1 peer is missing" if bounds.missing == 1 else f"{bounds.missing} peers are missing"
+    if bounds.least and bounds.most:
+        return f"{missing}: the number is from {bounds.least} to {bounds.most}"
+    if bounds.least or bounds.most:
+        return f"{missing}: the number is {bounds.least or bounds.most} {'at least' if bounds.least else 'at most'}"
+    return missing if bounds.more is None else f"{missing}: a count is too low by {bounds.more} at most"
 
 
 def summary(receipt: ReceiptModel) -> str:

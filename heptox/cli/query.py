@@ -14,7 +14,7 @@ from heptox.cli.following import Following
 from heptox.cli.inputs import Bind, QueryFile, bound_values, read_query_text
 from heptox.cli.output import ExitCode, print_json_line
 from heptox.peer import Client, ItemLine, QuestionRequest, ReceiptLast, ReceiptModel
-from heptox.settings import LEAST_TIMEOUT, MOST_TIMEOUT
+from heptox.settings import LEAST_TIMEOUT, MOST_BOUNDS, MOST_TIMEOUT
 
 
 def _number(value: float | None) -> float | None:
@@ -51,6 +51,15 @@ def query(
     merge: Annotated[
         bool, typer.Option("--merge", help="Items of several peers that speak of one thing, by its key, as one item.")
     ] = False,
+    bounds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=MOST_BOUNDS,
+            help="How many a peer that is missing holds at most, for bounds of counts.",
+        ),
+    ] = None,
     follow: Annotated[
         bool, typer.Option("--follow", help="Go on with the answers on documents that are published, until Ctrl-C.")
     ] = False,
@@ -83,6 +92,9 @@ def query(
 
     With --merge items come once all peers have answered. Those that are of nodes with equal keys, which the schema or a
     mapping declares, are one item with the parts of all; values that contradict stay side by side, and are counted.
+
+    A number that is computed of an incomplete answer is said to be one. With --bounds the receipt says in which bounds
+    a count is then, where each peer that is missing, with those behind it, holds N of what is counted at most.
     """
     text, source = read_query_text(query, file)
     values = dict(bound_values(bind))
@@ -90,8 +102,8 @@ def query(
         raise typer.BadParameter("--bind does not go with --follow: it is Saxon that takes values")
     request = QuestionRequest(query=text, file=source, timeout=timeout, hops=hops, explain=explain)
     # daemons of earlier versions refuse what they do not know
-    more = {name: value for name, value in {"bind": values, "merge": merge}.items() if value}
-    request = request.model_copy(update=more)
+    more = {"bind": values or None, "merge": merge or None, "bounds": bounds}
+    request = request.model_copy(update={name: value for name, value in more.items() if value is not None})
     if not follow and (name is not None or limit is not None or only_new):
         raise typer.BadParameter("--name, --limit and --only-new go with --follow")
     complete = True

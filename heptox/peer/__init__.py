@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     )
     from heptox.peer.models.control import (
         AcquaintanceRequest as AcquaintanceRequest,
+        BoundsModel as BoundsModel,
         DocumentModel as DocumentModel,
         Finding as Finding,
         ItemLine as ItemLine,

@@ -10,7 +10,7 @@ from typing import Final
 from lark import Token, Tree
 
 from heptox.grammar import each_item, syntax
-from heptox.shell.parts import Part
+from heptox.shell.parts import Part, only_part
 from heptox.shell.rows import COUNT, HOW_MANY, LEAST, MOST, SUM
 from heptox.shell.scope import EACH, TUPLE
 
@@ -32,9 +32,10 @@ def aggregated(call: Tree[Token]) -> tuple[str, Tree[Token]] | None:
     plain = str(name).removeprefix("fn:")
     if plain not in FOLDED or len(arguments) != 1:
         return None
-    only = arguments[0]
-    while isinstance(only, Tree) and only.data in ("parenthesised", "expressions") and len(only.children) == 1:
-        only = only.children[0]
+    inner = only_part(arguments[0])
+    if isinstance(inner, Token):
+        return plain, Tree("path", [inner])
+    only = inner if inner.data in ("path", "flwor") else arguments[0]
     return plain, only if isinstance(only, Tree) else Tree("path", [only])
 
 

@@ -35,11 +35,14 @@ class Core:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Cores, and the query of the shell: its ``setters``, with namespaces, and the rest."""
+    """Cores, and the query of the shell: its ``setters``, with namespaces, and the rest; ``aggregate`` is the name of
+    the only one that the query is, of a core.
+    """
 
     cores: tuple[Core, ...]
     setters: str
     shell: str
+    aggregate: str = ""
 
     @property
     def text(self) -> str:

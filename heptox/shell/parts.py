@@ -27,6 +27,14 @@ _CONDITIONS: Final = (
 )
 
 
+def only_part(part: Part) -> Part:
+    """The part that others are nothing but parentheses around."""
+    inner = part
+    while isinstance(inner, Tree) and inner.data in _WRAPPING and len(inner.children) == 1:
+        inner = inner.children[0]
+    return inner
+
+
 def span(part: Part) -> tuple[int, int]:
     """Where a part begins and ends in the text."""
     place = part if isinstance(part, Token) else part.meta
@@ -54,9 +62,7 @@ def may_be_position(predicate: Tree[Token]) -> bool:
     calls = [str(call.children[0]).removeprefix("fn:") for call in predicate.find_data("call")]
     if "position" in calls or "last" in calls:
         return True
-    inner: Part = predicate.children[0]
-    while isinstance(inner, Tree) and inner.data in _WRAPPING and len(inner.children) == 1:
-        inner = inner.children[0]
+    inner = only_part(predicate.children[0])
     if isinstance(inner, Token):
         return True
     if inner.data == "path":  # of several steps: the last may be a function

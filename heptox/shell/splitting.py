@@ -28,6 +28,7 @@ from heptox.shell.parts import (
     cuts,
     flattened,
     is_document,
+    only_part,
     span,
 )
 from heptox.shell.projection import Projection, is_plain, name_of, projected
@@ -103,6 +104,8 @@ class _Splitter:
         """The paths that are cores of their own."""
         self._aggregates: dict[syntax.Expression, tuple[str, list[str]]] = {}
         """The cores of which the shell takes aggregates alone, and of which of their values."""
+        self._calls: list[Tree[Token]] = []
+        """The aggregates of these."""
         self._asking: set[str] = set()
         """The functions that speak of documents."""
         self._documents = begin_at_documents(reading.tree)
@@ -124,7 +127,9 @@ class _Splitter:
         begin, end = span([*own, body][0])[0], span(body)[0]
         setters = [(part, text) for part, text in parts if part not in own]
         declared = self._spliced(begin, end, [(part, text) for part, text in parts if part in own])
-        return Split(tuple(cores), self._spliced(0, begin, setters), f"{declared}{said}")
+        inner = only_part(body)
+        called = aggregated(inner) if any(inner is call for call in self._calls) and isinstance(inner, Tree) else None
+        return Split(tuple(cores), self._spliced(0, begin, setters), f"{declared}{said}", called[0] if called else "")
 
     def _declaration(self, declaration: Part, scope: dict[str, Place]) -> str:
         """The text of a declaration, whose variable is in the scope then."""
@@ -530,6 +535,7 @@ class _Splitter:
         found = self._asked(argument, scope)
         if isinstance(found, GrammarError) or kind_of(found) is None or _free(found):
             return None
+        self._calls.append(tree)
         return aggregate(name, self._rows(found, None if name == "count" else FOLDED[name], tree))
 
     def _rows(self, found: syntax.Expression, kind: str | None, part: Part) -> str:

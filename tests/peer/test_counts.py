@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
@@ -269,8 +270,25 @@ def test_the_asker_is_told_that_a_number_is_not_all(tmp_path: Path) -> None:
     with daemons(ward, clinic.path) as (asker, asked):
         for one, other in ((asker, asked), (asked, asker)):
             heptox("peer", "acquaint", one.folder, other.address, "--arrows", arrows)
-        found = heptox("query", "--peer", ward, query)
+        found = heptox("query", "--peer", ward, "--bounds", "9", query)
         assert (found.returncode, found.stdout.splitlines()) == (3, ["<g>flu 12</g>", "<g>gout 1</g>"])
         assert "patient/ill: not in groups of fewer than 10" in found.stderr
+        assert found.stderr.splitlines()[-1] == "1 peer is missing: a count is too low by 9 at most"
         shown = heptox("peer", "status", clinic.path).stdout
         assert "hidden from all, but for counts of 10 and more: patient/ill" in shown
+        whole = heptox("query", "--peer", ward, "--bounds", "50", "count(//person)")
+        # a person is who has a number and an illness: it is counted by what is for counts only
+        assert (whole.returncode, whole.stdout) == (3, "22\n")
+        heptox("peer", "stop", clinic.path)
+        for arguments, said in (
+            (("count(//person)",), "the number is 1 at least"),
+            (("--bounds", "50", "count(//person)"), "the number is from 1 to 51"),
+            (("--bounds", "0", "count(//person)"), "the number is from 1 to 1"),
+            (("max(//person/@nr)",), "the number is 1.0e0 at least"),
+            (("min(//person/@nr)",), "the number is 1.0e0 at most"),
+        ):
+            number = heptox("query", "--peer", ward, *arguments)
+            assert (number.returncode, float(number.stdout)) == (3, 1)
+            assert number.stderr.splitlines()[-1] == f"1 peer is missing: {said}"
+        last = json.loads(heptox("query", "--peer", ward, "--json", "sum(//person/@nr)").stdout.splitlines()[-1])
+        assert last["receipt"]["shell"]["bounds"] == {"missing": 1, "least": "", "most": "", "more": None}

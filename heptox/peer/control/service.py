@@ -389,7 +389,7 @@ class PeerService:
         for core in found.cores:
             await self._check_names(core.query)
         keys = constrained_leaves(self._tree)[0] | declared_keys(self._mappings())
-        asking = ShellQuestion(asked, found, self._tree, keys, hops, seconds, question.explain)
+        asking = ShellQuestion(asked, found, self._tree, keys, hops, seconds, question.explain, question.bounds)
         return self._shells.ask(query, asking)
 
     async def _split(self, asked: XQuery, refused: GrammarError | None = None) -> Split:

@@ -20,12 +20,12 @@ from heptox.codec import MOST_FILES
 from heptox.errors import Fault, HeptoxError
 from heptox.peer.wire.messages import HopPath, PeerId, ReceiptLine, Status
 from heptox.peer.wire.standing import Side, Standing
-from heptox.settings import COUNT_AT_LEAST, Policy
+from heptox.settings import COUNT_AT_LEAST, MOST_BOUNDS, Policy
 
 if TYPE_CHECKING:
     from heptox.peer.acquaintance.acquainting import Proposal
     from heptox.peer.folder.folder import Acquaintance
-    from heptox.peer.query.events import Deliver, Receipt
+    from heptox.peer.query.events import Deliver, Receipt, Shell
     from heptox.peer.wire.address import PeerAddress
     from heptox.peer.wire.offers import Offer
     from heptox.settings import Hide, PeerSettings
@@ -55,7 +55,8 @@ def _few(files: object) -> object:
 
 class QuestionRequest(Exact):
     """A query to ask; ``timeout`` in seconds; ``timeout`` and ``hops`` are the peer's own unless given; ``bind`` gives
-    external variables values; with ``merge`` items of several peers are one that speak of nodes with equal keys.
+    external variables values; with ``merge`` items of several peers are one that speak of nodes with equal keys;
+    ``bounds`` is how many of what is counted a peer that is missing holds at most.
     """
 
     query: Annotated[str, Field(examples=["//Patient/Name"])]
@@ -65,6 +66,7 @@ class QuestionRequest(Exact):
     explain: StrictBool = False
     bind: dict[str, str] = Field(default_factory=dict)
     merge: StrictBool = False
+    bounds: Annotated[StrictInt, Field(ge=0, le=MOST_BOUNDS)] | None = None
 
 
 class AcquaintanceRequest(Exact):
@@ -357,9 +359,22 @@ class ReceiptLineModel(Origin):
         return cls.made_of(line, path=tuple(hop.name for hop in line.path))
 
 
+class BoundsModel(Exact):
+    """What is known of numbers that are computed of an incomplete answer: how many peers are ``missing``, that the
+    number is not under the ``least`` and over the ``most`` (empty where that is not known), and that a count is too low
+    by ``more`` at most.
+    """
+
+    missing: int
+    least: str
+    most: str
+    more: int | None
+
+
 class ShellModel(Exact):
     """What was computed around the cores that peers were asked; ``overlapping`` peers may have the same nodes,
-    ``merged`` nodes were one with others by their keys, and ``conflicts`` of their values contradict those of others.
+    ``merged`` nodes were one with others by their keys, and ``conflicts`` of their values contradict those of others;
+    ``bounds`` are there where peers are missing.
     """
 
     text: str
@@ -367,6 +382,13 @@ class ShellModel(Exact):
     overlapping: tuple[str, ...]
     merged: int
     conflicts: int
+    bounds: Annotated[BoundsModel | None, Field(exclude_if=lambda bounds: bounds is None)] = None
+
+    @classmethod
+    def of(cls, shell: Shell) -> Self:
+        """What was computed."""
+        bounds = None if shell.bounds is None else BoundsModel.made_of(shell.bounds)
+        return cls.made_of(shell, bounds=bounds)
 
 
 class ReceiptModel(Exact):
@@ -384,7 +406,7 @@ class ReceiptModel(Exact):
         lines = tuple(map(ReceiptLineModel.of_line, receipt.lines))
         if receipt.shell is None:
             return cls(query=receipt.query, complete=receipt.complete, items=receipt.items, lines=lines)
-        return cls.made_of(receipt, lines=lines, shell=ShellModel.made_of(receipt.shell))
+        return cls.made_of(receipt, lines=lines, shell=ShellModel.of(receipt.shell))
 
 
 class ItemLine(Exact):

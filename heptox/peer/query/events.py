@@ -254,11 +254,25 @@ class Deliver:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is known of numbers that are computed of an incomplete answer, from which so many peers are ``missing``: the
+    ``least`` and the ``most`` that the number is, where they are known, and by how many ``more`` at most a count in it
+    is too low.
+    """
+
+    missing: int
+    least: str = ""
+    most: str = ""
+    more: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Shell:
     """What was computed at the asker around ``cores`` that peers were asked: its ``text``, and how its numbers count.
 
     ``overlapping`` are the names of peers which may have items of the same nodes, that no key tells: they were added.
     ``merged`` nodes were one with others by their keys, and ``conflicts`` of their values contradict those of others.
+    ``bounds`` are those of its numbers where peers are missing.
     """
 
     text: str
@@ -266,6 +280,7 @@ class Shell:
     overlapping: tuple[str, ...] = ()
     merged: int = 0
     conflicts: int = 0
+    bounds: Bounds | None = None
 
 
 @dataclass(frozen=True, slots=True)

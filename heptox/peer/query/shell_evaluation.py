@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
@@ -14,7 +14,7 @@ from heptox.grammar import encode_query, print_query
 from heptox.peer.process.evaluating import evaluated
 from heptox.peer.process.workers import Working
 from heptox.peer.query.bounds import batches, cost_of, digest_of
-from heptox.peer.query.events import Conclude, Deliver, Receipt, Shell
+from heptox.peer.query.events import Bounds, Conclude, Deliver, Receipt, Shell
 from heptox.peer.wire.messages import Body, Hop, ReceiptLine, Status
 from heptox.schema import Path, SchemaTree
 from heptox.settings import LEAST_TIMEOUT
@@ -38,8 +38,8 @@ class Asking(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ShellQuestion:
-    """A query as it was ``written``, and split; how far, and for how long in all, peers are asked; and the ``keys`` by
-    which nodes of the own schema are one.
+    """A query as it was ``written``, and split; how far, and for how long in all, peers are asked; the ``keys`` by
+    which nodes of the own schema are one; and the ``bound``, if it is known, of what a peer holds that is missing.
     """
 
     written: XQuery
@@ -49,6 +49,7 @@ class ShellQuestion:
     hops: int
     seconds: float
     explain: bool
+    bound: int | None = None
 
 
 @dataclass(slots=True)
@@ -117,7 +118,9 @@ class ShellEvaluation:
             yield Deliver(query, (self._own,), batch)
         garbled = {peer for core in gathered.values() for peer in core.garbled}
         lines = tuple(_failed(line) if line.peer in garbled else line for line in asked.lines)
-        yield Conclude(Receipt(query, lines, len(items), _report(question, asked, gathered)))
+        yield Conclude(
+            Receipt(query, lines, len(items), _report(question, asked, gathered, _bounds(question, lines, items)))
+        )
 
     async def _check(self, question: ShellQuestion) -> None:
         """Raise what is wrong with the query as it was written (HX3007, HX3008) before peers are asked."""
@@ -172,7 +175,22 @@ def _failed(line: ReceiptLine) -> ReceiptLine:
     return replace(line, status=Status.FAILED, reason="items came that are none of what was asked")
 
 
-def _report(question: ShellQuestion, asked: _Asked, gathered: Mapping[str, Gathered]) -> Shell:
+def _bounds(question: ShellQuestion, lines: Sequence[ReceiptLine], items: Sequence[str]) -> Bounds | None:
+    """What is known of the numbers of an incomplete answer: a count, or a maximum, is not lower where peers are not
+    missing, and a minimum not higher. Of sums of what may be negative nothing is known.
+    """
+    missing = len({line.peer for line in lines if not line.complete or line.losses})
+    if not missing:
+        return None
+    more = None if question.bound is None else missing * question.bound
+    number, aggregate = (items[0] if len(items) == 1 else ""), question.split.aggregate
+    most = number if aggregate == "min" else ""
+    if aggregate == "count" and more is not None and number:
+        most = str(int(number) + more)
+    return Bounds(missing, number if aggregate in ("count", "max") else "", most, more)
+
+
+def _report(question: ShellQuestion, asked: _Asked, gathered: Mapping[str, Gathered], bounds: Bounds | None) -> Shell:
     overlapping = {asked.names[peer] for core in gathered.values() for peer in core.overlapping}
     return Shell(
         question.split.shell,
@@ -180,4 +198,5 @@ def _report(question: ShellQuestion, asked: _Asked, gathered: Mapping[str, Gathe
         tuple(sorted(overlapping)),
         sum(core.merged for core in gathered.values()),
         sum(core.conflicts for core in gathered.values()),
+        bounds,
     )
