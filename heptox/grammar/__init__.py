@@ -36,6 +36,7 @@ from heptox.grammar.computed_terms import unsaid_computed as unsaid_computed
 from heptox.grammar.counted import (
     ITEM as ITEM,
     NODES as NODES,
+    ONCE as ONCE,
     ROW as ROW,
     VALUE as VALUE,
     counted_query as counted_query,

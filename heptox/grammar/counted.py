@@ -27,6 +27,9 @@ VALUE: Final = "v"
 between values of one such expression.
 """
 
+ONCE: Final = "o"
+"""What stands in it behind the number of the node of a variable, which is there once however often it is made."""
+
 MadeItem: TypeAlias = Callable[[syntax.Expression, tuple[str, ...]], syntax.Expression]
 
 
@@ -76,27 +79,28 @@ def _item(
 
 
 def _counted_items(
-    expression: syntax.Expression, labels: Iterator[int], around: str = ITEM, enclosed: int = 0
+    expression: syntax.Expression, labels: Iterator[int], around: str = ITEM, enclosed: int = 0, *, once: bool = False
 ) -> syntax.Expression:
     def made(item: syntax.Expression, variables: tuple[str, ...]) -> syntax.Expression:
-        counted, label = _counted(item, labels), next(labels)
+        counted, label = _counted(item, labels, variables), f"{next(labels)}{ONCE if once else ''}"
         is_node = isinstance(item, syntax.PathExpression | syntax.ElementConstructor | syntax.TextConstructor)
-        return _item(counted, f"{label}" if is_node else f"{label}{VALUE}{enclosed}", variables, around)
+        return _item(counted, label if is_node else f"{label}{VALUE}{enclosed}", variables, around)
 
     return each_item(expression, made)
 
 
-def _counted(item: syntax.Expression, labels: Iterator[int]) -> syntax.Expression:
-    """An item in whose constructors what may repeat is counted, too."""
+def _counted(item: syntax.Expression, labels: Iterator[int], variables: Sequence[str]) -> syntax.Expression:
+    """An item in whose constructors what may repeat is counted, too; and the nodes of the ``variables``, each once."""
     if not isinstance(item, syntax.ElementConstructor):
         return item
     content: list[str | syntax.Expression] = []
     for enclosed, part in enumerate(item.content):
         for each in part.items if isinstance(part, syntax.Sequence) else (part,):
             if isinstance(each, syntax.Flwor | syntax.PathExpression | syntax.Conditional):
-                content.append(_counted_items(each, labels, enclosed=enclosed))
+                once = isinstance(each, syntax.PathExpression) and not each.steps and each.start in variables
+                content.append(_counted_items(each, labels, enclosed=enclosed, once=once))
             else:
-                content.append(each if isinstance(each, str) else _counted(each, labels))
+                content.append(each if isinstance(each, str) else _counted(each, labels, variables))
     return replace(item, content=tuple(content))
 
 

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from lxml import etree
 
-from heptox.grammar import ITEM, NODES, ROW, VALUE
+from heptox.grammar import ITEM, NODES, ONCE, ROW, VALUE
 
 Identity: TypeAlias = str
 """Which match an item is of: comparable within the answer of one path."""
@@ -143,7 +143,9 @@ def _counted_in(element: etree._Element) -> list[CountedItem]:
 
 
 def _keep_distinct(element: etree._Element) -> None:
-    """Remove items in an element, at any depth, that are of matches that others are of."""
+    """Remove items in an element, at any depth, that are of matches that others are of, and do not count nodes that are
+    there once.
+    """
     seen: set[Identity] = set()
     for child in list(element):
         if child.tag == ITEM:
@@ -151,7 +153,12 @@ def _keep_distinct(element: etree._Element) -> None:
             item.keep_distinct()
             if item.identity in seen:
                 _remove(child)
-            seen.add(item.identity)
+            elif item.label.endswith(ONCE):
+                seen.add(item.identity)
+                _remove(child[-1])
+                _put_in_place(child)
+            else:
+                seen.add(item.identity)
         elif child.tag != NODES:
             _keep_distinct(child)
 
@@ -210,13 +217,20 @@ def unwrap_below(element: etree._Element) -> None:
             _add_text(child, " ")
         before = "" if child.tail else enclosed
         _unwrap(child)
-        element.attrib.update(child.attrib)
-        _add_text(child, child.text)
-        for part in list(child):
-            tail, part.tail = part.tail, None
-            child.addprevious(part)
-            _add_text(child, tail)
-        _remove(child)
+        _put_in_place(child)
+
+
+def _put_in_place(item: etree._Element) -> None:
+    """Put what an element counts in the place of it."""
+    parent = item.getparent()
+    assert parent is not None
+    parent.attrib.update(item.attrib)
+    _add_text(item, item.text)
+    for part in list(item):
+        tail, part.tail = part.tail, None
+        item.addprevious(part)
+        _add_text(item, tail)
+    _remove(item)
 
 
 def _remove(item: etree._Element) -> None:

@@ -88,7 +88,7 @@ def split(
 
     >>> found = split("count(//Patient)")
     >>> print(found.shell)
-    count($heptox-core1)
+    xs:integer(sum($heptox-core1/@n))
     """
     reading = QueryText.read(text, file, names, check)
     return _Splitter(reading, refusal).split()

@@ -67,6 +67,17 @@ def test_contradicting_values_stay_side_by_side_and_are_counted() -> None:
     assert (found.merged, found.conflicts, said(found).count("<n>")) == (1, 1, 2)
 
 
+def test_a_node_that_one_peer_counts_and_another_has_once_is_one() -> None:
+    answers = CoreAnswers()
+    nodes = "<heptox-nodes>2<n0>1</n0><k0>p</k0></heptox-nodes>"
+    counted = "<heptox-item><n>x</n><heptox-nodes>1o<n0>7</n0></heptox-nodes></heptox-item>"
+    for peer, inside in (("a", counted * 2), ("b", "<n>x</n>")):
+        answers.add((peer,), [f"<heptox-item><r><v>{inside}</v></r>{nodes}</heptox-item>"])
+    found = answers.gathered()
+    assert (found.merged, found.conflicts) == (1, 0)
+    assert said(found) == "<r><v><n>x</n></v></r>"
+
+
 def test_without_declared_keys_nothing_is_one() -> None:
     one = "<h><p id='1'/></h>"
     found = gathered({"a": one, "b": one}, keys=frozenset())
