@@ -47,6 +47,7 @@ from heptox.shell.scope import (
     speaks_of_documents,
 )
 
+_RENAMING: Final = re.compile(r"default\s+function|namespace\s+(?:fn|xs)\s*=")
 _VARIABLES: Final = re.compile(r"\$[^\s$,:()=]+(?::[^\s$,:()=]+)?")
 MOST_CORES: Final = 20
 """Cores of one query."""
@@ -104,6 +105,8 @@ class _Splitter:
         """The paths that are cores of their own."""
         self._aggregates: dict[syntax.Expression, tuple[str, list[str]]] = {}
         """The cores of which the shell takes aggregates alone, and of which of their values."""
+        self._renames = _RENAMING.search(reading.text[: span(reading.tree.children[-1])[0]]) is not None
+        """Whether ``count`` may be another function than XQuery's."""
         self._calls: list[Tree[Token]] = []
         """The aggregates of these."""
         self._asking: set[str] = set()
@@ -519,7 +522,7 @@ class _Splitter:
     def _aggregate(self, tree: Tree[Token], scope: Scope, frame: Frame | None) -> str | None:
         """An aggregate of rows, where it is one of which peers can say parts."""
         called = aggregated(tree)
-        if called is None:
+        if called is None or self._renames:
             return None
         name, argument = called
         first = argument.children[0]

@@ -173,6 +173,18 @@ def test_only_what_the_shell_looks_at_is_asked(query: str, cores: list[str], she
 
 
 @pytest.mark.parametrize(
+    "prolog",
+    [
+        'declare default function namespace "http://www.w3.org/2005/xquery-local-functions"; declare function count',
+        "declare namespace fn = 'urn:x'; declare function fn:count",
+    ],
+)
+def test_a_function_of_ones_own_is_no_aggregate(prolog: str) -> None:
+    name = prolog.rpartition(" ")[2]
+    assert computed(f"{prolog}($x) {{ 5 }}; {name}(//p)", partial(evaluated, ["<r><p/></r>"])) == ["5"]
+
+
+@pytest.mark.parametrize(
     ("query", "place", "hint"),
     [
         ("//p/..", "1:5", "bind the node above"),
