@@ -25,7 +25,7 @@ from typing import Final
 from heptox.errors import PeerError
 from heptox.grammar import Expression
 from heptox.mapping import Mapping, load_mapping
-from heptox.peer.query.counts import with_sources_of
+from heptox.peer.query.counts import counted_by_source
 from heptox.schema import SchemaTree
 from heptox.shell import CoreAnswers, Split, answers_document, folded, split, with_schema
 from heptox.store import Allowance, Store, XQuery, evaluate_xquery, plan_query, query as answers
@@ -74,7 +74,7 @@ class Peer:
         """What it sends; ``None`` where it refuses to count by what others hold."""
         said = self.said(query)
         try:
-            plan = plan_query(with_sources_of(said) if least else said, self.store.catalogue)
+            plan = plan_query(counted_by_source(said) if least else said, self.store.catalogue)
         except PeerError:
             return None
         return list(folded(said, answers(self.store, plan), Allowance(), least))

@@ -86,7 +86,7 @@ def _bounds(bounds: BoundsModel) -> str:
         return f"{missing}: the number is from {bounds.least} to {bounds.most}"
     if bounds.least or bounds.most:
         return f"{missing}: the number is {bounds.least or bounds.most} {'at least' if bounds.least else 'at most'}"
-    return missing if bounds.more is None else f"{missing}: a count is too low by {bounds.more} at most"
+    return missing
 
 
 def summary(receipt: ReceiptModel) -> str:

@@ -19,14 +19,14 @@ import cbor2
 import trio
 
 from heptox.checks import Check
-from heptox.errors import Fault, GrammarError, HeptoxError, PeerError
+from heptox.errors import Fault, GrammarError, HeptoxError, PeerError, StoreError
 from heptox.grammar import Expression, lower, syntax
 from heptox.mapping import Mapping
 from heptox.peer.acquaintance.acquainting import schema_key
 from heptox.peer.acquaintance.register import Known
 from heptox.peer.folder.exports import Exports
 from heptox.peer.query.budgets import Budgets, Meter
-from heptox.peer.query.counts import CountsOnly, with_sources_of
+from heptox.peer.query.counts import CountsOnly, counted_by_source, identity_of
 from heptox.peer.query.events import Translated, Untranslated
 from heptox.peer.query.result_cache import BODY_COST, KEY_BYTES, REMEMBERED, TREE_COST, ResultCache
 from heptox.peer.query.shares import Shares
@@ -205,11 +205,13 @@ class Answering:
         lost = touched - counted
         if counted:
             self.counts.check(asker, body_key(body), query)
+            if not counted.isdisjoint(hiding.touched(identity_of(query), check)):
+                message = "it tells nodes from each other by what is for counts only"
+                raise PeerError(Fault("HX7108", message, hint="a `key` line in the mapping says by what they are told"))
         elif lost and _gathers(query, SchemaTree(hiding.graph)):
             message = f"its items gather parts of nodes, and {', '.join(sorted(lost))} is hidden"
             raise PeerError(Fault("HX7107", message, hint="ask for the leaves, one by one"))
-        least = self.counts.of(counted)
-        told = (f"{one}: not in groups of fewer than {least}" for one in sorted(counted))
+        told = (f"{one}: not in groups of fewer than {self.counts.group}" for one in sorted(counted))
         return (*told, *(f"{one}: hidden" for one in sorted(lost)))
 
     def admit(self, neighbour: PeerId) -> None:
@@ -227,17 +229,21 @@ class Answering:
         least = 0
         if not hidden.isdisjoint(self.counts.least):
             touched = frozenset(self._exports.of(hidden).hiding.touched(expression, check))
-            least = self.counts.of(self._counted(expression, touched))
+            least = self.counts.group if self._counted(expression, touched) else 0
         seen = hidden.difference(self.counts.least) if least else hidden
-        store = self._exports.of(seen).store if seen else self._store
+        store = self._exports.of(seen).store if hidden else self._store
         encoded = cbor2.dumps(body, canonical=True)
         key = store.catalogue, encoded, least > 0
         plan = self._plans.get(key)
         if plan is None:
-            plan = plan_query(with_sources_of(expression) if least else expression, store.catalogue)
+            plan = plan_query(counted_by_source(expression) if least else expression, store.catalogue)
             self._plans.put(key, plan, KEY_BYTES + TREE_COST * len(encoded))
         items = answers(store, plan, check, allowance)
-        yield from folded(expression, items, allowance, least) if brings_rows(expression) else items
+        try:
+            yield from folded(expression, items, allowance, least) if brings_rows(expression) else items
+        except StoreError:
+            if not least:  # an error may be of one node alone
+                raise
 
     def _allowance(self, asker: str, budget: int) -> Allowance:
         pool = None if asker == OWN else self._held_for.setdefault(asker, Pool(HELD_FOR_ONE, self._held))

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from lxml import etree
 
 from heptox.shell.counted_items import CountedItem, Identity, Key, identity_of
-from heptox.shell.rows import Content, Row, Rows, as_items, is_row
+from heptox.shell.rows import Content, Row, Rows, as_items, is_row, is_sound
 from heptox.shell.scope import ANSWERS, SHARED
 from heptox.shell.shared_nodes import SharedNodes
 
@@ -123,7 +123,7 @@ class _Way:
             try:
                 if item is None:
                     made.is_garbled = True
-                elif item.key is not None:
+                elif item.key is not None and is_sound(item):
                     made.keyed.append(item)
                 else:
                     made.rows.take(item)

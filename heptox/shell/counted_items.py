@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from copy import deepcopy
 from dataclasses import dataclass
@@ -9,7 +10,8 @@ from typing import Final, TypeAlias
 
 from lxml import etree
 
-from heptox.grammar import ITEM, NODES, ONCE, ROW, VALUE
+from heptox.grammar import ITEM, NODES, ONCE, ROW, VALUE, syntax
+from heptox.shell.scope import EACH
 
 Identity: TypeAlias = str
 """Which match an item is of: comparable within the answer of one path."""
@@ -115,11 +117,23 @@ class CountedItem:
             _keep_distinct(self.counted)
 
 
-def said_by(element: etree._Element) -> bytes:
-    """What an element says, whose children are put in order for that."""
-    for parent in element.iter():
-        parent[:] = sorted(parent, key=lambda child: etree.tostring(child, method="c14n"))
-    return etree.tostring(element, method="c14n")
+def said_by(element: etree._Element, ordered: int = 0) -> bytes:
+    """A digest of what an element says, without its tail: where children stand carries no meaning, but for those of
+    elements less than ``ordered`` levels deep in it. It takes time by the size of the element.
+    """
+    parts = [str(element.tag), element.text or "", *(f"{name!s}={value!s}" for name, value in sorted(element.items()))]
+    made = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        made.update(f"{len(part)}:{part}".encode())
+    inside = [said_by(child, ordered - 1) + (child.tail or "").encode() for child in element]
+    for child in inside if ordered > 0 else sorted(inside):
+        made.update(f"{len(child)}:".encode() + child)
+    return made.digest()
+
+
+def is_key(part: object) -> bool:
+    """Whether a part of the element that says of which nodes an item is, is a key."""
+    return isinstance(part, syntax.ElementConstructor) and part.name.startswith(_KEY)
 
 
 def _without_default(element: etree._Element) -> etree._Element:
@@ -175,25 +189,30 @@ def unite(first: etree._Element, second: etree._Element) -> int:
     for name, value in second.items():
         conflicts += first.get(str(name), value) != value
         first.set(str(name), first.get(str(name), value))
+    return conflicts + _take_up(first, second)
+
+
+def _take_up(first: etree._Element, second: etree._Element) -> int:
+    """Take up children that are once below their parent, or several that are not counted; how many contradict."""
+    conflicts = 0
+    known: dict[str, list[etree._Element]] = {}
+    for child in first:
+        known.setdefault(str(child.tag), []).append(child)
+    said = {(tag, said_by(child)) for tag, children in known.items() for child in children}
     for child in second:
-        if child.tag not in (ITEM, NODES):
-            conflicts += _take_up(first, child)
+        tag = str(child.tag)
+        same = known.setdefault(tag, [])
+        if tag in (ITEM, NODES):
+            continue
+        is_once = len(same) == 1 and tag != EACH  # values stay apart
+        if is_once and (len(child) or len(same[0])):
+            conflicts += unite(same[0], child)
+        elif (tag, said_by(child)) not in said:
+            said.add((tag, said_by(child)))
+            conflicts += bool(same)
+            same.append(deepcopy(child))
+            first.insert(0, same[-1])
     return conflicts
-
-
-def _take_up(first: etree._Element, child: etree._Element) -> int:
-    """Take up a child that is once below its parent, or several that are not counted; 1 for one that contradicts."""
-    same = first.findall(str(child.tag))
-    if len(same) == 1 and (len(child) or len(same[0])):
-        return unite(same[0], child)
-    if any(_text(child) == _text(each) for each in same):
-        return 0
-    first.insert(0, deepcopy(child))
-    return int(bool(same))
-
-
-def _text(element: etree._Element) -> bytes:
-    return etree.tostring(element, method="c14n", with_tail=False)
 
 
 def _unwrap(item: etree._Element) -> None:

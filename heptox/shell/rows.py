@@ -11,7 +11,6 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, TypeAlias
@@ -32,6 +31,8 @@ FOLDS: Final = (COUNT, SUM, LEAST, MOST)
 HOW_MANY: Final = "n"
 """The attribute of a row, and of a fold in it, with how many items, or values, it stands for."""
 
+_ALL: Final = 1_000_000
+"""More levels than a document has."""
 _SOURCE: Final = "heptox-source"
 _MOST_COUNTED: Final = 2**53
 _COUNTED: Final = re.compile(r"[1-9][0-9]{0,15}")
@@ -174,8 +175,8 @@ class Row:
     folds: list[Fold]
 
     @classmethod
-    def of(cls, item: CountedItem) -> tuple[Content, Row]:
-        """The row of an item, which is taken apart, and what it says.
+    def of(cls, item: CountedItem, ordered: int) -> tuple[Content, Row]:
+        """The row of an item, which is taken apart, and what it says, where so many levels have an order.
 
         Raises ``ValueError`` for a row that is none.
         """
@@ -190,7 +191,7 @@ class Row:
             place[:] = []
             place.text = None
             place.attrib.clear()
-        return said_by(deepcopy(element)), cls(element, 1 if said is None else how_many(said), folds)
+        return said_by(element, ordered), cls(element, 1 if said is None else how_many(said), folds)
 
     def unite(self, other: Row) -> None:
         """Take up a row that says the same."""
@@ -213,8 +214,9 @@ class Row:
 
 @dataclass(slots=True)
 class Rows:
-    """Rows by what they say."""
+    """Rows by what they say: their slots, and what is in these, have their places, and all has that is ``ordered``."""
 
+    ordered: int = 3
     rows: dict[Content, Row] = field(default_factory=dict)
     _sources: set[tuple[Content, str]] = field(default_factory=set)
 
@@ -222,7 +224,7 @@ class Rows:
         """Take in an item, or a row; whether nothing has said the same before. Of one ``source``, if it is told, one
         that says the same is enough. Raises as :meth:`Row.of`.
         """
-        content, row = Row.of(item)
+        content, row = Row.of(item, self.ordered)
         if source and (content, source) in self._sources:
             return False
         self._sources.add((content, source))
@@ -241,7 +243,7 @@ def folded(query: syntax.Expression, items: Iterable[str], allowance: Allowance,
 
     Raises :class:`StoreError` (HX6006, HX6007) where more would be held than is allowed.
     """
-    rows, seen = Rows(), set[bytes]()
+    rows, seen = Rows(_ALL if least else 3), set[bytes]()
     with MemoryUse(allowance) as use, use.share(query) as share:
         for text in items:
             try:
@@ -268,6 +270,13 @@ def _sent(rows: Rows, least: int) -> Iterator[str]:
             made = row.element()
             made.append(etree.Element(NODES))
             yield etree.tostring(made, encoding="unicode")
+
+
+def is_sound(item: CountedItem) -> bool:
+    """Whether an item that is no row may become one."""
+    element = item.counted
+    is_made = any(HOW_MANY in place.attrib for place in _places(element))
+    return len(element) == 2 and element[0].tag == TUPLE and not element.attrib and not is_made
 
 
 def is_row(text: str) -> bool:

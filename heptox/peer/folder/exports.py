@@ -97,7 +97,10 @@ def sets_in_force(policy: Iterable[Hide]) -> frozenset[Paths] | None:
         if len(sets) > MOST_EXPORTS + 1:
             return None
     sets |= {one - counted for one in sets}
-    return None if len(sets) > MOST_EXPORTS + 1 else frozenset(sets - {frozenset()})
+    if len(sets) > MOST_EXPORTS + 1:
+        return None
+    # where all that is hidden is counted, others still see nothing that has no place in the schema
+    return frozenset(sets if counted else sets - {frozenset()})
 
 
 def counted_paths(policy: Iterable[Hide]) -> dict[str, int]:

@@ -360,15 +360,13 @@ class ReceiptLineModel(Origin):
 
 
 class BoundsModel(Exact):
-    """What is known of numbers that are computed of an incomplete answer: how many peers are ``missing``, that the
-    number is not under the ``least`` and over the ``most`` (empty where that is not known), and that a count is too low
-    by ``more`` at most.
+    """What is known of a number that is computed of an incomplete answer: how many peers are ``missing``, and the
+    ``least`` and the ``most`` that it is (empty where that is not known).
     """
 
     missing: int
     least: str
     most: str
-    more: int | None
 
 
 class ShellModel(Exact):

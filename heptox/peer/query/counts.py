@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Final
 
 from heptox.errors import Fault, PeerError
-from heptox.grammar import Expression, syntax
+from heptox.grammar import ITEM, Expression, syntax
 from heptox.peer.wire.messages import PeerId
-from heptox.shell import asks_for_extremes, brings_rows, with_sources
+from heptox.shell import EACH, FOLDS, asks_for_extremes, brings_rows, is_key, with_sources
 
 MOST_COUNTS: Final = 100
 """Different questions for counts that one neighbour gets answered in a day."""
@@ -30,16 +30,17 @@ class CountsOnly:
         self._now = now
         self._asked: OrderedDict[PeerId, dict[bytes, float]] = OrderedDict()
 
-    def of(self, paths: frozenset[str]) -> int:
-        """The least group where a query asks for these paths; 0 where none of them is for counts."""
-        return max((self.least.get(path, 0) for path in paths), default=0)
+    @property
+    def group(self) -> int:
+        """How many are in a group at least, whichever of the paths a query asks for: one may be in another."""
+        return max(self.least.values(), default=0)
 
     def check(self, asker: PeerId, key: bytes, query: Expression) -> None:
-        """Raise :class:`PeerError` where a query for counts is not answered: HX7108 as :func:`with_sources_of`, and
+        """Raise :class:`PeerError` where a query for counts is not answered: HX7108 as :func:`counted_by_source`, and
         for one that asks for the least or greatest of values; HX7109 where a neighbour asks more than
         :data:`MOST_COUNTS` in a day, for what two answers differ by may be one node.
         """
-        with_sources_of(query)
+        counted_by_source(query)
         if asks_for_extremes(query):
             message = "of what is for counts only, no least or greatest value is told"
             raise PeerError(Fault("HX7108", message, hint="ask for count, sum or avg"))
@@ -56,39 +57,109 @@ class CountsOnly:
             self._asked.popitem(last=False)
 
 
-def with_sources_of(query: Expression) -> Expression:
+def counted_by_source(query: Expression) -> Expression:
     """A query for rows, of whose items each says of which node of the documents it is.
 
-    Raises :class:`PeerError` (HX7108) where an item may depend on what is not in that node.
+    Only what takes plain leaves of the nodes of one loop is taken, with conditions that all have to hold: whatever else
+    a query may say can be about one of them. Raises :class:`PeerError` (HX7108).
     """
-    parts = query.items if isinstance(query, syntax.Sequence) else (query,)
-    made = tuple(map(_with_source_of, parts))
-    return replace(query, items=made) if isinstance(query, syntax.Sequence) else made[0]
+    if isinstance(query, syntax.Flwor) and len(query.clauses) == 1 and not query.order:
+        (loop,) = query.clauses
+        is_of_each = isinstance(loop, syntax.For) and _is_of_each_node(loop, query.where)
+        if is_of_each and _is_row(query.result, loop.variable):
+            return with_sources(query, loop.variable)
+    message = "of what is for counts only, it asks for more than counts of one kind of node"
+    hint = "for $p in //a where $p/b = ... and ... group by $g := $p/c return ... count($p) ... sum($p/d)"
+    raise PeerError(Fault("HX7108", message, hint=hint))
 
 
-def _with_source_of(query: Expression) -> Expression:
-    if isinstance(query, syntax.Flwor) and isinstance(query.result, syntax.ElementConstructor) and brings_rows(query):
-        loops = [clause for clause in query.clauses if isinstance(clause, syntax.For)]
-        if len(loops) == 1 and _looks_into(query, loops[0]):
-            return with_sources(query, loops[0].variable)
-    message = "of what is for counts only, it counts nodes by what others hold"
-    raise PeerError(Fault("HX7108", message, hint="ask for one kind of node, with conditions on it alone"))
+def identity_of(query: Expression) -> Expression:
+    """What tells the nodes that a query counts from each other: it must not be what is for counts only."""
+    assert isinstance(query, syntax.Flwor) and isinstance(query.result, syntax.ElementConstructor)
+    (loop,), nodes = query.clauses, query.result.content[-1]
+    assert isinstance(nodes, syntax.ElementConstructor)
+    path = replace(loop.source, steps=tuple(replace(step, predicates=()) for step in loop.source.steps))
+    told = tuple(part for part in nodes.content if not is_key(part))  # keys are not told
+    return syntax.Flwor((syntax.For(loop.variable, path),), None, replace(nodes, content=told))
 
 
-def _looks_into(query: syntax.Flwor, loop: syntax.For) -> bool:
-    """Whether a query looks at nothing but what is in the nodes of its loop."""
-    if any(step.predicates for step in loop.source.steps[:-1]):
+def _is_of_each_node(loop: syntax.For, where: syntax.Condition | None) -> bool:
+    """Whether a loop is over nodes of all documents, and conditions are on what is in each of them."""
+    *above, last = loop.source.steps
+    if loop.source.start != "/" or any(step.predicates for step in above):
         return False
-    nodes = list(syntax.nodes(query))
-    # which document they are of depends on nothing that is in it
-    roots = [node.argument for node in nodes if isinstance(node, syntax.NodeIdentity) and _is_root(node.argument)]
-    of_documents = [node for node in nodes if isinstance(node, syntax.PathExpression) and not _is_relative(node)]
-    return all(path is loop.source or any(path is root for root in roots) for path in of_documents)
+    tests = [(test, ".") for predicate in last.predicates for test in _conjuncts(predicate)]
+    tests += [(test, loop.variable) for test in _conjuncts(where)]
+    return all(_is_test(*test) for test in tests)
 
 
-def _is_relative(path: syntax.PathExpression) -> bool:
-    return path.start not in ("/", syntax.COLLECTION)
+def _conjuncts(condition: syntax.Condition | None) -> tuple[syntax.Condition, ...]:
+    if isinstance(condition, syntax.And):
+        return condition.conditions
+    return () if condition is None else (condition,)
 
 
-def _is_root(path: syntax.PathExpression) -> bool:
-    return path.start == "/" and len(path.steps) == 1 and path.steps[0].axis == "child" and not path.steps[0].predicates
+def _is_test(condition: syntax.Condition, start: str) -> bool:
+    """Whether a condition says of a leaf that it is there, or how it compares with a value."""
+    match condition:
+        case syntax.Exists(path):
+            return _is_plain(path, start)
+        case syntax.Comparison("=" | "<" | "<=" | ">" | ">=", left, right):
+            sides = [side.argument if isinstance(side, syntax.Data) else side for side in (left, right)]
+            literals = (syntax.StringLiteral, syntax.NumberLiteral)
+            return any(
+                isinstance(one, syntax.PathExpression) and _is_plain(one, start) and isinstance(other, literals)
+                for one, other in (sides, sides[::-1])
+            )
+        case _:
+            return False
+
+
+def _is_plain(path: syntax.Expression, start: str) -> bool:
+    """Whether a path goes down from a variable without conditions."""
+    return (
+        isinstance(path, syntax.PathExpression)
+        and path.start == start
+        and not any(step.predicates or step.axis.startswith("descendant") for step in path.steps)
+    )
+
+
+def _is_row(item: Expression, variable: str) -> bool:
+    """Whether an item is a row of plain leaves below a variable's node, and says which node it is of."""
+    match item:
+        case syntax.ElementConstructor(_, (), (made, syntax.ElementConstructor())) if brings_rows(item):
+            return isinstance(made, syntax.ElementConstructor) and _is_content(made, variable)
+        case _:
+            return False
+
+
+def _is_values(part: str | Expression, variable: str) -> bool:
+    """Whether what is folded is values of plain leaves, each for itself, and nothing besides."""
+    match part:
+        case syntax.Flwor((syntax.For(inner, source),), None, result, ()):
+            return _is_plain(source, variable) and _is_values(result, inner)
+        case syntax.ElementConstructor(name, (), (value, syntax.ElementConstructor())) if name == ITEM:
+            return _is_content(part, variable) and _is_values(value, variable)
+        case syntax.ElementConstructor(name, (), (value,)) if name == EACH and not isinstance(value, str):
+            return _is_content(value, variable)
+        case _:
+            return False
+
+
+def _is_content(part: str | Expression, variable: str) -> bool:
+    """Whether what stands in a constructor is plain leaves, loops over what repeats, and elements around these."""
+    match part:
+        case str():
+            return True
+        case syntax.ElementConstructor(name, (), content) if name in FOLDS:
+            return len(content) == 1 and _is_values(content[0], variable)
+        case syntax.ElementConstructor(_, (), content):
+            return all(_is_content(each, variable) for each in content)
+        case syntax.PathExpression() | syntax.Data(syntax.PathExpression()):
+            return _is_plain(part.argument if isinstance(part, syntax.Data) else part, variable)
+        case syntax.NodeIdentity(path):
+            return _is_plain(path, variable)
+        case syntax.Flwor((syntax.For(inner, source),), None, result, ()):
+            return _is_plain(source, variable) and _is_content(result, inner)
+        case _:
+            return False

@@ -256,14 +256,12 @@ class Deliver:
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What is known of numbers that are computed of an incomplete answer, from which so many peers are ``missing``: the
-    ``least`` and the ``most`` that the number is, where they are known, and by how many ``more`` at most a count in it
-    is too low.
+    ``least`` and the ``most`` that the number is, where they are known.
     """
 
     missing: int
     least: str = ""
     most: str = ""
-    more: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

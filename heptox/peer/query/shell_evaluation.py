@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import trio
 
 from heptox.errors import StoreError
-from heptox.grammar import encode_query, print_query
+from heptox.grammar import encode_query, print_query, syntax
 from heptox.peer.process.evaluating import evaluated
 from heptox.peer.process.workers import Working
 from heptox.peer.query.bounds import batches, cost_of, digest_of
@@ -175,19 +175,27 @@ def _failed(line: ReceiptLine) -> ReceiptLine:
     return replace(line, status=Status.FAILED, reason="items came that are none of what was asked")
 
 
+def _denies(split: Split) -> bool:
+    """Whether a core asks for nodes that have no others."""
+    asked = (syntax.Empty, syntax.DeepEqual, syntax.Conditional)
+    return any(isinstance(node, asked) for core in split.cores for node in syntax.nodes(core.query))
+
+
 def _bounds(question: ShellQuestion, lines: Sequence[ReceiptLine], items: Sequence[str]) -> Bounds | None:
-    """What is known of the numbers of an incomplete answer: a count, or a maximum, is not lower where peers are not
-    missing, and a minimum not higher. Of sums of what may be negative nothing is known.
+    """What is known of the number of an incomplete answer: a count, or a maximum, is not lower where peers are not
+    missing, and a minimum not higher. Nothing is known of sums, which may be of what is negative; where something was
+    lost, or nodes are asked for that have no others: what is not heard of may be there; or where the shell does more.
     """
     missing = len({line.peer for line in lines if not line.complete or line.losses})
     if not missing:
         return None
-    more = None if question.bound is None else missing * question.bound
-    number, aggregate = (items[0] if len(items) == 1 else ""), question.split.aggregate
+    is_lost = any(line.losses for line in lines)
+    aggregate = "" if is_lost or _denies(question.split) else question.split.aggregate
+    number = items[0] if len(items) == 1 else ""
     most = number if aggregate == "min" else ""
-    if aggregate == "count" and more is not None and number:
-        most = str(int(number) + more)
-    return Bounds(missing, number if aggregate in ("count", "max") else "", most, more)
+    if aggregate == "count" and question.bound is not None and number:
+        most = str(int(number) + missing * question.bound)
+    return Bounds(missing, number if aggregate in ("count", "max") else "", most)
 
 
 def _report(question: ShellQuestion, asked: _Asked, gathered: Mapping[str, Gathered], bounds: Bounds | None) -> Shell:
