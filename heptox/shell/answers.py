@@ -121,9 +121,9 @@ class _Way:
         made = cls([], Rows(), is_garbled=False)
         for item in _matches(texts):
             try:
-                if item is None:
+                if item is None or (item.key is not None and not is_sound(item)):
                     made.is_garbled = True
-                elif item.key is not None and is_sound(item):
+                elif item.key is not None:
                     made.keyed.append(item)
                 else:
                     made.rows.take(item)

@@ -152,11 +152,26 @@ def test_of_what_is_no_number_there_is_no_sum() -> None:
         '<heptox-row n="3"><heptox-tuple/>',
         "<heptox-row><heptox-tuple/></heptox-row>",
         '<heptox-row n="3"><heptox-nodes/></heptox-row>',
+        "<heptox-row><x/><heptox-nodes>0<n0>1</n0><k0>a</k0></heptox-nodes></heptox-row>",
+        '<heptox-row n="2"><heptox-tuple/><heptox-nodes>0<n0>1</n0><k0>a</k0></heptox-nodes></heptox-row>',
+        '<heptox-row><heptox-tuple><v1><heptox-sum n="0">1</heptox-sum></v1></heptox-tuple><heptox-nodes>0<n0>1</n0>'
+        "<k0>a</k0></heptox-nodes></heptox-row>",
     ],
 )
 def test_what_is_no_row_is_left_out_and_said(text: str) -> None:
     taken = gathered({"a": [*rows([item(1, "2")]), text], "b": rows([item(1, "2")])})
     assert (len(taken.items), taken.garbled) == (2, frozenset({"a"}))
+
+
+def test_comments_are_no_harm() -> None:
+    said = "f<!--x-->lu<?y z?>"
+    assert found({"a": [item(1, "2", says=said), item(2, "3", says=said)]}, "string($c/@n)") == ["2"]
+
+
+def test_contradicting_values_of_one_node_are_two() -> None:
+    both = {"a": [item(1, "<d>3</d>", key="x")], "b": [item(7, "<d>2</d>", key="x")]}
+    assert found(both, "($c/@n/string(), sum($c/v3/*), max($c/v5/*))") == ["1", "5", "3"]
+    assert gathered(both).conflicts > 0
 
 
 def test_a_peer_holds_no_more_than_it_may() -> None:
