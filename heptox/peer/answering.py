@@ -204,7 +204,7 @@ class Answering:
         counted = self._counted(query, touched)
         lost = touched - counted
         if counted:
-            self.counts.check(asker, body_key(body), query)
+            self.counts.check(self._budgets.who(asker), body_key(body), query)
             if not counted.isdisjoint(hiding.touched(identity_of(query), check)):
                 message = "it tells nodes from each other by what is for counts only"
                 raise PeerError(Fault("HX7108", message, hint="a `key` line in the mapping says by what they are told"))
