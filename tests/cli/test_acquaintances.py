@@ -224,6 +224,7 @@ def test_an_offer_can_be_looked_at_while_the_daemon_does_not_run(tmp_path: Path)
     boston = hospital_peer(tmp_path / "boston", "boston", 0)
     with daemons(montreal, boston) as (asker, asked):
         offer(asker, asked)
+        wait_until(lambda: "montreal" in acquaintances(asked).out)
     assert "source" in heptox_ended("peer", "acquaintances", boston, "--show", "montreal").out
     listing = heptox_ended("peer", "acquaintances", boston)
     assert listing.out.splitlines()[1].split()[:2] == ["montreal", "offered"]
