@@ -107,7 +107,7 @@ def document(kind: str, known: Patients) -> str:
 
 
 def expected(name: str, known: Patients | Sequence[Patients]) -> list[str]:
-    """What a query comes to of one list of patients, or of several whose patients are others'."""
+    """What a query comes to of one list of patients, or of several, in each of which a patient counts."""
     lists = [known] if isinstance(known, dict) else known
     everybody = [said for one in lists for said in one.values()]
     if name == "count":

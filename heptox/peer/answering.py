@@ -206,8 +206,8 @@ class Answering:
         if counted:
             self.counts.check(self._budgets.who(asker), body_key(body), query)
             if not counted.isdisjoint(hiding.touched(identity_of(query), check)):
-                message = "it tells nodes from each other by what is for counts only"
-                raise PeerError(Fault("HX7108", message, hint="a `key` line in the mapping says by what they are told"))
+                message = "it identifies nodes by what is for counts only"
+                raise PeerError(Fault("HX7108", message, hint="a `key` line in the mapping says what identifies them"))
         elif lost and _gathers(query, SchemaTree(hiding.graph)):
             message = f"its items gather parts of nodes, and {', '.join(sorted(lost))} is hidden"
             raise PeerError(Fault("HX7107", message, hint="ask for the leaves, one by one"))

@@ -39,10 +39,14 @@ def aggregated(call: Tree[Token]) -> tuple[str, Tree[Token]] | None:
     return plain, only if isinstance(only, Tree) else Tree("path", [only])
 
 
+def wrapped(query: syntax.Expression) -> syntax.Expression:
+    """The query whose items stand in elements, in which they do not run together."""
+    return each_item(query, lambda item, _: syntax.ElementConstructor(EACH, (), (item,)), "$heptox-each")
+
+
 def fold(name: str, query: syntax.Expression) -> syntax.ElementConstructor:
     """The place in a tuple for what is left of the values of a query."""
-    each = each_item(query, lambda item, _: syntax.ElementConstructor(EACH, (), (item,)), "$heptox-each")
-    return syntax.ElementConstructor(name, (), (each,))
+    return syntax.ElementConstructor(name, (), (wrapped(query),))
 
 
 def folded_tuples(query: syntax.Expression, folds: Sequence[str]) -> syntax.Expression:

@@ -156,6 +156,10 @@ def _counted_in(element: etree._Element) -> list[CountedItem]:
     return [CountedItem(child) for child in element if child.tag == ITEM]
 
 
+def _uncounted_in(element: etree._Element) -> list[etree._Element]:
+    return [child for child in element if child.tag not in (ITEM, NODES)]
+
+
 def _keep_distinct(element: etree._Element) -> None:
     """Remove items in an element, at any depth, that are of matches that others are of, and do not count nodes that are
     there once.
@@ -196,19 +200,16 @@ def _take_up(first: etree._Element, second: etree._Element) -> int:
     """Take up children that are once below their parent, or several that are not counted; how many contradict."""
     conflicts = 0
     known: dict[str, list[etree._Element]] = {}
-    for child in first:
+    for child in _uncounted_in(first):
         known.setdefault(str(child.tag), []).append(child)
-    said = {(tag, said_by(child)) for tag, children in known.items() for child in children}
-    for child in second:
-        tag = str(child.tag)
-        same = known.setdefault(tag, [])
-        if tag in (ITEM, NODES):
-            continue
-        is_once = len(same) == 1 and tag != EACH  # values stay apart
+    said = {said_by(child) for children in known.values() for child in children}
+    for child in _uncounted_in(second):
+        same = known.setdefault(str(child.tag), [])
+        is_once = len(same) == 1 and child.tag != EACH  # values stay apart
         if is_once and (len(child) or len(same[0])):
             conflicts += unite(same[0], child)
-        elif (tag, said_by(child)) not in said:
-            said.add((tag, said_by(child)))
+        elif (digest := said_by(child)) not in said:
+            said.add(digest)
             conflicts += bool(same)
             same.append(deepcopy(child))
             first.insert(0, same[-1])

@@ -31,6 +31,8 @@ FOLDS: Final = (COUNT, SUM, LEAST, MOST)
 HOW_MANY: Final = "n"
 """The attribute of a row, and of a fold in it, with how many items, or values, it stands for."""
 
+_SLOTS: Final = 3
+"""The levels of a row, its tuple and the slots of that."""
 _ALL: Final = 1_000_000
 """More levels than a document has."""
 _SOURCE: Final = "heptox-source"
@@ -216,7 +218,7 @@ class Row:
 class Rows:
     """Rows by what they say: their slots, and what is in these, have their places, and all has that is ``ordered``."""
 
-    ordered: int = 3
+    ordered: int = _SLOTS
     rows: dict[Content, Row] = field(default_factory=dict)
     _sources: set[tuple[Content, str]] = field(default_factory=set)
 
@@ -243,7 +245,7 @@ def folded(query: syntax.Expression, items: Iterable[str], allowance: Allowance,
 
     Raises :class:`StoreError` (HX6006, HX6007) where more would be held than is allowed.
     """
-    rows, seen = Rows(_ALL if least else 3), set[bytes]()
+    rows, seen = Rows(_ALL if least else _SLOTS), set[bytes]()
     with MemoryUse(allowance) as use, use.share(query) as share:
         for text in items:
             try:

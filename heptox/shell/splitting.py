@@ -17,8 +17,8 @@ from lark import Token, Tree
 
 from heptox.checks import Check, no_check
 from heptox.errors import GrammarError
-from heptox.grammar import NO_NAMES, NameTable, QueryText, each_item, syntax
-from heptox.shell.aggregates import FOLDED, aggregate, aggregated, fold, folded_tuples, leaves_aggregates
+from heptox.grammar import NO_NAMES, NameTable, QueryText, syntax
+from heptox.shell.aggregates import FOLDED, aggregate, aggregated, fold, folded_tuples, leaves_aggregates, wrapped
 from heptox.shell.frames import Beginning
 from heptox.shell.model import ITEMS, Core, Kind, Split, is_ordered, kind_of
 from heptox.shell.parts import (
@@ -107,8 +107,8 @@ class _Splitter:
         """The cores of which the shell takes aggregates alone, and of which of their values."""
         self._renames = _RENAMING.search(reading.text[: span(reading.tree.children[-1])[0]]) is not None
         """Whether ``count`` may be another function than XQuery's."""
-        self._calls: list[Tree[Token]] = []
-        """The aggregates of these."""
+        self._calls: list[tuple[Tree[Token], str]] = []
+        """The aggregates of these, by their names."""
         self._asking: set[str] = set()
         """The functions that speak of documents."""
         self._documents = begin_at_documents(reading.tree)
@@ -130,9 +130,9 @@ class _Splitter:
         begin, end = span([*own, body][0])[0], span(body)[0]
         setters = [(part, text) for part, text in parts if part not in own]
         declared = self._spliced(begin, end, [(part, text) for part, text in parts if part in own])
-        inner = only_part(body)
-        called = aggregated(inner) if any(inner is call for call in self._calls) and isinstance(inner, Tree) else None
-        return Split(tuple(cores), self._spliced(0, begin, setters), f"{declared}{said}", called[0] if called else "")
+        whole = only_part(body)
+        aggregate_name = next((name for call, name in self._calls if call is whole), "")
+        return Split(tuple(cores), self._spliced(0, begin, setters), f"{declared}{said}", aggregate_name)
 
     def _declaration(self, declaration: Part, scope: dict[str, Place]) -> str:
         """The text of a declaration, whose variable is in the scope then."""
@@ -260,7 +260,7 @@ class _Splitter:
     ) -> str:
         """A new core, in the tuples of a frame if there is one; how the shell calls its items."""
         if frame is not None:
-            items = frame.slot(lambda: _wrapped(query()))
+            items = frame.slot(lambda: wrapped(query()))
             return f"{items}/Q{{}}{EACH}/{ITEMS[kind]}"
         if len(self._cores) == MOST_CORES:
             message = f"the query asks peers for more than {MOST_CORES} things"
@@ -538,7 +538,7 @@ class _Splitter:
         found = self._asked(argument, scope)
         if isinstance(found, GrammarError) or kind_of(found) is None or _free(found):
             return None
-        self._calls.append(tree)
+        self._calls.append((tree, name))
         return aggregate(name, self._rows(found, None if name == "count" else FOLDED[name], tree))
 
     def _rows(self, found: syntax.Expression, kind: str | None, part: Part) -> str:
@@ -578,8 +578,3 @@ def _free(expression: syntax.Expression) -> set[str]:
 
 def _slot(variable: str, name: str | None, projection: Projection) -> Callable[[], syntax.Expression]:
     return lambda: projected(variable, name, projection)
-
-
-def _wrapped(query: syntax.Expression) -> syntax.Expression:
-    """The query whose items stand in elements, in which they do not run together."""
-    return each_item(query, lambda item, _: syntax.ElementConstructor(EACH, (), (item,)), "$heptox-each")

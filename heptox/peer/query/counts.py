@@ -74,7 +74,7 @@ def counted_by_source(query: Expression) -> Expression:
 
 
 def identity_of(query: Expression) -> Expression:
-    """What tells the nodes that a query counts from each other: it must not be what is for counts only."""
+    """What identifies the nodes that a query counts: it must not be what is for counts only."""
     assert isinstance(query, syntax.Flwor) and isinstance(query.result, syntax.ElementConstructor)
     (loop,), nodes = query.clauses, query.result.content[-1]
     assert isinstance(nodes, syntax.ElementConstructor)
