@@ -190,6 +190,8 @@ def bounded_work(limits: WorkLimits, function: Callable[..., Any], arguments: tu
         done = pickle.dumps(result)
     except (MemoryError, RecursionError):
         return None
+    finally:
+        _lift()
     return done if len(done) <= limits.result_bytes else None
 
 
@@ -210,9 +212,16 @@ def _limit(limits: WorkLimits) -> None:
         _soften(resource.RLIMIT_DATA, _began + limits.memory)
 
 
+def _lift() -> None:
+    """Let the process read its next piece of work, whose modules it may have to import, at nobody's expense."""
+    _soften(resource.RLIMIT_CPU, resource.RLIM_INFINITY)
+    _soften(resource.RLIMIT_DATA, resource.RLIM_INFINITY)
+
+
 def _soften(which: int, limit: int) -> None:
     hard = resource.getrlimit(which)[1]
-    resource.setrlimit(which, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+    within = (bound for bound in (limit, hard) if bound != resource.RLIM_INFINITY)
+    resource.setrlimit(which, (min(within, default=resource.RLIM_INFINITY), hard))
 
 
 def _memory() -> int:

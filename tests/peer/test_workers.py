@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from itertools import count
@@ -36,6 +37,20 @@ def endless() -> int:
     return next(number for number in count() if number < 0)
 
 
+class Laborious:
+    """What takes long to read, as a piece of work does whose modules are still to be imported."""
+
+    def __reduce__(self) -> tuple[Callable[[int], int], tuple[int]]:
+        return busy, (2,)
+
+
+def busy(seconds: int) -> int:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    return seconds
+
+
 def asleep() -> None:
     trio.run(trio.sleep_forever)
 
@@ -56,6 +71,11 @@ def test_a_defect_is_not_taken_for_work_that_costs_too_much() -> None:
     with pytest.raises(TooCostlyError):
         run_bounded(LIMITS, endless)
     assert run_bounded(LIMITS, abs, -1) == 1
+
+
+def test_what_a_piece_of_work_may_take_is_no_limit_of_reading_the_next() -> None:
+    assert run_bounded(LIMITS, abs, -1) == 1
+    assert run_bounded(LIMITS, str, Laborious()) == "2"
 
 
 def test_results_and_errors_come_back() -> None:
