@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -17,6 +18,7 @@ Identity: TypeAlias = str
 """Which match an item is of: comparable within the answer of one path."""
 Key: TypeAlias = tuple[str, ...]
 """Where an item comes from in the query, and the keys of all nodes that it is of: comparable between peers."""
+_Part: TypeAlias = etree._Element | str | None
 
 _PARSER: Final = etree.XMLParser(resolve_entities=False, no_network=True)
 """It bounds how deep items nest, and how long a text is."""
@@ -93,9 +95,9 @@ class CountedItem:
     def taken_out(self) -> etree._Element:
         """As :attr:`element`, of which this is the last use."""
         if self.is_flat:
-            _remove(self.counted[-1])
+            self.counted.remove(self.counted[-1])
         else:
-            _unwrap(self.counted)
+            unwrap_below(self.counted)
         return self.counted
 
     def unite(self, other: CountedItem) -> int:
@@ -164,21 +166,40 @@ def _keep_distinct(element: etree._Element) -> None:
     """Remove items in an element, at any depth, that are of matches that others are of, and do not count nodes that are
     there once.
     """
+    if any(child.tag == ITEM for child in element):
+        _refill(element, _distinct(element))
+    else:
+        for child in element:
+            _keep_distinct(child)
+
+
+def _distinct(element: etree._Element) -> Iterator[_Part]:
     seen: set[Identity] = set()
-    for child in list(element):
+    yield element.text
+    for child in element:
         if child.tag == ITEM:
             item = CountedItem(child)
             item.keep_distinct()
-            if item.identity in seen:
-                _remove(child)
-            elif item.label.endswith(ONCE):
+            if item.identity not in seen:
                 seen.add(item.identity)
-                _remove(child[-1])
-                _put_in_place(child)
-            else:
-                seen.add(item.identity)
-        elif child.tag != NODES:
-            _keep_distinct(child)
+                yield from _in_place(item) if item.label.endswith(ONCE) else (child,)
+        else:
+            if child.tag != NODES:
+                _keep_distinct(child)
+            yield child
+        yield child.tail
+
+
+def _in_place(item: CountedItem) -> Iterator[_Part]:
+    """What stands in the place of the element that counted an item; what it says of its parent goes there."""
+    parent = item.counted.getparent()
+    assert parent is not None
+    parent.attrib.update(item.counted.attrib)
+    yield item.counted.text
+    for child in item.counted:
+        if child.tag != NODES:
+            yield child
+        yield child.tail
 
 
 def unite(first: etree._Element, second: etree._Element) -> int:
@@ -216,56 +237,56 @@ def _take_up(first: etree._Element, second: etree._Element) -> int:
     return conflicts
 
 
-def _unwrap(item: etree._Element) -> None:
-    """Take out the identities of the item's nodes, and put items in the places of the elements that counted them."""
-    _remove(item[-1])
-    unwrap_below(item)
-
-
 def unwrap_below(element: etree._Element) -> None:
-    """Put items below an element in the places of the elements that counted them, with spaces between values of one
-    expression, as XQuery has them.
+    """Put items below an element in the places of the elements that counted them, without the identities of their
+    nodes, and with spaces between values of one expression, as XQuery has them.
     """
+    if any(child.tag in (ITEM, NODES) for child in element):
+        _refill(element, _unwrapped(element))
+    else:
+        for child in element:
+            unwrap_below(child)
+
+
+def _unwrapped(element: etree._Element) -> Iterator[_Part]:
     before = ""
-    for child in list(element):
-        if child.tag != ITEM:
+    yield element.text
+    for child in element:
+        if child.tag == ITEM:
+            item = CountedItem(child)
+            enclosed = item.label.partition(VALUE)[2]
+            if enclosed and enclosed == before:
+                yield " "
+            before = "" if child.tail else enclosed
+            unwrap_below(child)
+            yield from _in_place(item)
+        elif child.tag != NODES:
             unwrap_below(child)
             before = ""
-            continue
-        enclosed = CountedItem(child).label.partition(VALUE)[2]
-        if enclosed and enclosed == before:
-            _add_text(child, " ")
-        before = "" if child.tail else enclosed
-        _unwrap(child)
-        _put_in_place(child)
+            yield child
+        yield child.tail
 
 
-def _put_in_place(item: etree._Element) -> None:
-    """Put what an element counts in the place of it."""
-    parent = item.getparent()
-    assert parent is not None
-    parent.attrib.update(item.attrib)
-    _add_text(item, item.text)
-    for part in list(item):
-        tail, part.tail = part.tail, None
-        item.addprevious(part)
-        _add_text(item, tail)
-    _remove(item)
+def _refill(element: etree._Element, parts: Iterable[_Part]) -> None:
+    """Put parts in an element instead of what is in it, in time by their size: texts are joined once."""
+    content = list(parts)
+    del element[:]
+    texts: list[str] = []
+    last: etree._Element | None = None
 
+    def close() -> None:
+        text = "".join(texts) or None
+        texts.clear()
+        if last is None:
+            element.text = text
+        else:
+            last.tail = text
 
-def _remove(item: etree._Element) -> None:
-    """Remove an element, and leave the text behind it."""
-    _add_text(item, item.tail)
-    item.tail = None
-    parent = item.getparent()
-    assert parent is not None
-    parent.remove(item)
-
-
-def _add_text(place: etree._Element, text: str | None) -> None:
-    """Put a text before an element."""
-    before, parent = place.getprevious(), place.getparent()
-    if before is not None:
-        before.tail = (before.tail or "") + (text or "")
-    elif parent is not None:
-        parent.text = (parent.text or "") + (text or "")
+    for part in content:
+        if isinstance(part, etree._Element):
+            close()
+            element.append(part)
+            last = part
+        else:
+            texts.append(part or "")
+    close()
