@@ -21,7 +21,7 @@ from heptox.errors import InputError
 from heptox.garbage import uncollected
 from tests.cluster.scripts import QUICK
 from tests.peer.daemons import starting
-from tests.support.budget import tries
+from tests.support.budget import has_turn, tries
 from tests.support.shared import MISSING, tells_missing
 
 if TYPE_CHECKING:
@@ -49,58 +49,104 @@ _SPARK: Final = (
     "tests/cluster/test_value_functions.py",
 )
 """Files that share one session of Spark, in this order."""
-_FIRST: Final = (
-    *_SPARK,
-    "tests/peer/test_faults.py",
-    "tests/console/test_arrows.py",
-    "tests/test_project.py",
-    "tests/cluster/test_standalone.py",
-    "tests/translate/test_oracle.py",
-    "tests/hostile/test_queries.py",
-    "tests/test_installation.py",
-    "tests/console/test_hostile.py",
-    "tests/hostile/test_neighbours.py",
-    "tests/hostile/test_stalls.py",
-    "tests/hostile/test_handlers.py",
-    "tests/console/test_watch.py",
-    "tests/hostile/test_control_bytes.py",
-    "tests/peer/test_network.py",
-    "tests/store/test_querying.py",
-    "tests/peer/test_namespaced_network.py",
-    "tests/rewriting/test_translated.py",
-    "tests/examples/test_courses.py",
-    "tests/hostile/test_offers.py",
-    "tests/hostile/test_written.py",
-    "tests/translate/test_random_mappings.py",
-    "tests/cli/test_evaluate.py",
-    "tests/benchmarks/test_chunking.py",
-    "tests/console/test_ask.py",
-    "tests/peer/test_exports.py",
-    "tests/peer/test_daemon.py",
-    "tests/cli/test_acquaintances.py",
-    "tests/filtering/test_xpath3.py",
-    "tests/translate/test_definition.py",
-    "tests/examples/test_transformations.py",
-    "tests/test_tour.py",
-    "tests/benchmarks/test_network.py",
-    "tests/mapping/suggesting/test_known_mappings.py",
-    "tests/peer/test_foreign_client.py",
-    "tests/benchmarks/test_rewriting.py",
-    "tests/matching/test_disk.py",
-    "tests/hostile/test_connections.py",
-    "tests/cli/test_application.py",
-    "tests/peer/test_feeds.py",
-    "tests/console/test_opening.py",
-    "tests/mapping/test_stored_exchange.py",
-    "tests/peer/test_earlier_version.py",
-    "tests/peer/test_own_words.py",
-    "tests/peer/test_acquaintances.py",
-    "tests/matching/test_memory.py",
-    "tests/console/test_forms.py",
-    "tests/test_administration.py",
-    "tests/peer/test_kills.py",
+_IN_TURN: Final = (
+    (
+        "tests/peer/test_faults.py",
+        "tests/hostile/test_stalls.py",
+        "tests/benchmarks/test_chunking.py",
+        "tests/examples/test_courses.py",
+        "tests/examples/test_transformations.py",
+        "tests/benchmarks/test_rewriting.py",
+        "tests/console/test_ask.py",
+        "tests/benchmarks/test_network.py",
+        "tests/hostile/test_written.py",
+        "tests/console/test_late_answers.py",
+        "tests/support/filtering/test_making.py",
+        "tests/peer/test_control.py",
+        "tests/console/test_opening.py",
+        "tests/cluster/test_filtering.py",
+        "tests/peer/test_audit.py",
+    ),
+    (
+        "tests/test_installation.py",
+        "tests/cli/test_emulate.py",
+        "tests/peer/test_exports.py",
+        "tests/peer/test_namespaced_network.py",
+        "tests/console/test_watch.py",
+        "tests/cli/test_acquaintances.py",
+        "tests/mapping/suggesting/test_known_mappings.py",
+        "tests/peer/test_counts.py",
+        "tests/peer/test_acquaintances.py",
+        "tests/hostile/test_connections.py",
+        "tests/cluster/test_matching.py",
+        "tests/filtering/test_xpath3.py",
+        "tests/feed/test_lying.py",
+        "tests/peer/test_foreign_client.py",
+        "tests/test_tour.py",
+        "tests/peer/test_followed_queries.py",
+    ),
+    (
+        "tests/console/test_arrows.py",
+        "tests/console/test_hostile.py",
+        "tests/hostile/test_queries.py",
+        "tests/hostile/test_neighbours.py",
+        "tests/cli/test_filtering.py",
+        "tests/cluster/test_session.py",
+        "tests/peer/test_earlier_version.py",
+        "tests/schema/inference/test_real_documents.py",
+        "tests/hostile/test_offers.py",
+        "tests/peer/test_feeds.py",
+        "tests/peer/test_supervision.py",
+        "tests/console/test_forms.py",
+        "tests/peer/test_libp2p.py",
+        "tests/feed/test_delivery.py",
+        "tests/peer/test_course_feeds.py",
+        "tests/peer/test_kills.py",
+    ),
+    (
+        "tests/test_project.py",
+        "tests/cluster/test_standalone.py",
+        "tests/hostile/test_handlers.py",
+        "tests/rewriting/test_translated.py",
+        "tests/hostile/test_control_bytes.py",
+        "tests/cluster/test_relations.py",
+        "tests/peer/test_network.py",
+        "tests/cli/test_matching.py",
+        "tests/peer/test_own_words.py",
+        "tests/console/test_namespaces.py",
+        "tests/cluster/test_real_peers.py",
+        "tests/peer/test_feed_churn.py",
+        "tests/peer/test_feeding.py",
+        "tests/cluster/test_experiments.py",
+        "tests/peer/test_feed_kills.py",
+        "tests/console/test_screenshots.py",
+    ),
 )
-"""Files that take long, the longest first, so that none is left to the end while other processes have nothing to do."""
+"""Files that take long, in groups that take about as long: one has its turn (``tests/support/budget.py``)."""
+_ALWAYS: Final = (
+    "tests/translate/test_oracle.py",
+    "tests/peer/test_daemon.py",
+    "tests/cli/test_evaluate.py",
+    "tests/store/test_querying.py",
+    "tests/pattern/test_value_functions.py",
+    "tests/translate/test_random_mappings.py",
+    "tests/mapping/test_stored_exchange.py",
+    "tests/peer/test_answering.py",
+    "tests/translate/test_definition.py",
+    "tests/cli/test_application.py",
+    "tests/cluster/test_emulation.py",
+    "tests/matching/test_memory.py",
+    "tests/matching/test_disk.py",
+    "tests/translate/test_scenarios.py",
+    "tests/cases/test_cases.py",
+    "tests/shell/test_random.py",
+    "tests/store/test_shredding.py",
+    "tests/cli/test_demo.py",
+    "tests/translate/test_counting.py",
+)
+"""Files that take long, and are part of each run."""
+_FIRST: Final = (*_SPARK, *(file for group in _IN_TURN for file in group), *_ALWAYS)
+"""Files in their order: the longest first, so that none is left to the end while other processes have nothing to do."""
 
 _YOUNG, _MIDDLE, _OLD = 700, 10, 1000
 """Python's own thresholds of its collector, but for the last: all objects are looked through a hundredth as often."""
@@ -136,9 +182,20 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(_YOUNG, _MIDDLE, _OLD)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     order = {file: number for number, file in enumerate(_FIRST)}
-    items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
+    waiting = {file for number, group in enumerate(_IN_TURN) if not has_turn(number, len(_IN_TURN)) for file in group}
+    left = [item for item in items if _file_of(item) in waiting]
+    if left:
+        config.hook.pytest_deselected(items=left)
+    items[:] = sorted(
+        (item for item in items if _file_of(item) not in waiting),
+        key=lambda item: order.get(_file_of(item), len(order)),
+    )
+
+
+def _file_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -256,7 +256,7 @@ def spent_until_idle(process: int) -> float:
 def code_of_own(victim: Victim, text: str) -> str:
     """The code with which the owner's query is refused, if it is."""
     try:
-        ask(victim.target.folder, text, hops=1, timeout=10.0)
+        ask(victim.target.folder, text, hops=1, timeout=120.0)
     except HeptoxError as error:
         return error.faults[0].code
     return ""
