@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from heptox.cli.output import on_terminal, print_result
-from heptox.peer import BoundsModel, ReceiptLineModel, ReceiptModel, ShellModel
+from heptox.peer import BoundsModel, ReceiptLineModel, ReceiptModel, ShellModel, ShortfallModel
 from heptox.printable import shown
 
 UNLIMITED = 100_000
@@ -60,8 +60,17 @@ def print_receipt(receipt: ReceiptModel, to: Console) -> None:
     say(to, Text(summary(receipt), "green" if receipt.complete else "bold red"))
     rows = ((_way(line), line.status, str(line.items), remark(line)) for line in receipt.lines)
     print_table(to, ("peer", "status", "items", "remark"), rows)
+    for shortfall in receipt.missing:
+        say(to, _missing(shortfall))
     for remark_on in () if receipt.shell is None else _how_it_counts(receipt.shell):
         say(to, remark_on)
+
+
+def _missing(shortfall: ShortfallModel) -> str:
+    """What an answer lacks, and what would mend it."""
+    more = shortfall.peers - len(shortfall.named)
+    several = ", ".join([*shortfall.named, *([f"{more} more"] if more > 0 else [])])
+    return f"{shortfall.lack} at {several}; this may cost {shortfall.costs}; what would mend it: {shortfall.mend}"
 
 
 def _how_it_counts(shell: ShellModel) -> Iterator[str]:

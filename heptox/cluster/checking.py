@@ -133,12 +133,12 @@ def _untold(
     path: Path, line: ReceiptLine | None, came: set[int], known: frozenset[int], status: Status, answer: Answer
 ) -> Iterator[str]:
     if line is None:
-        if not any(not above.complete for above in _lines_above(path, answer)):
+        if all(above.status.complete for above in _lines_above(path, answer)):
             yield "the receipt does not speak of it"
         return
     if line.items != len(came):
         yield f"{line.items} items are told, {len(came)} came"
-    if line.complete and (line.status is not status or came != known):
+    if line.status.complete and (line.status is not status or came != known):
         yield f"told as {line.status}, {len(came)} of {len(known)} items came, should be {status}"
 
 

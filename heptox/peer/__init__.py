@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         ReceiptModel as ReceiptModel,
         RequestModel as RequestModel,
         ShellModel as ShellModel,
+        ShortfallModel as ShortfallModel,
         StatusModel as StatusModel,
     )
     from heptox.peer.models.feed import (

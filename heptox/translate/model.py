@@ -54,6 +54,8 @@ class Loss:
 
     path: Path
     effect: str
+    is_remark: bool = False
+    """Whether no answer lacks anything for it."""
     name: str = field(default="", compare=False, repr=False)
     """How a text has the path, where that is not its steps with slashes between."""
 

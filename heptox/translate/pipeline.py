@@ -66,7 +66,7 @@ def _translated(draft: Draft, prefixes: Prefixes) -> Translation:
         )
     losses = draft.losses
     if not draft.members and not losses:
-        losses = (Loss((), "its conditions contradict each other, on every document"),)
+        losses = (Loss((), "its conditions contradict each other, on every document", is_remark=True),)
     result = render(draft.query, written)
     lost = tuple(replace(loss, name=asking.written(loss.path)) for loss in (*_unordered(draft.expression), *losses))
     return Translation(result, print_query(result, table), draft.query, lost, tuple(steps))
@@ -74,4 +74,5 @@ def _translated(draft: Draft, prefixes: Prefixes) -> Translation:
 
 def _unordered(expression: Expression) -> tuple[Loss, ...]:
     ordered = isinstance(expression, syntax.Flwor) and expression.order
-    return (Loss((), "the order by is left out: an answer from elsewhere is a set"),) if ordered else ()
+    effect = "the order by is left out: an answer from elsewhere is a set"
+    return (Loss((), effect, is_remark=True),) if ordered else ()

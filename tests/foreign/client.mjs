@@ -186,8 +186,9 @@ class Asking {
     for (const [key, came] of this.#counts) {
       if (announced.get(key) !== came) return `${announced.get(key) ?? 'no'} items were announced, ${came} came`;
     }
-    for (const { status, items, path, reason } of receipt) {
+    for (const { status, items, path, losses, reason } of receipt) {
       if (!['answered', 'nothing to say'].includes(status)) return `${path.at(-1).name}: ${status} (${reason})`;
+      if (losses.length) return `${path.at(-1).name}: ${losses[0]}`;
       if (items > 0 && !this.#counts.has(keyOf(path))) return `${items} items were announced, none came`;
     }
     return '';

@@ -54,11 +54,11 @@ class Answer:
             path = line["path"][1:]
             lines.append(
                 {
-                    **line,
+                    **{name: value for name, value in line.items() if name != "behind"},
                     "peer": path[-1]["peer"],
                     "name": path[-1]["name"],
                     "path": [hop["name"] for hop in path],
-                    "complete": Status(line["status"]).complete,
+                    "complete": Status(line["status"]).complete and not line["losses"],
                 }
             )
         return lines

@@ -82,6 +82,37 @@ def answer(world: World, path: Peers, symbols: Symbols, hops: int) -> dict[Peers
     return found
 
 
+def lacking(world: World, asker: str, symbols: Symbols, hops: int) -> set[str]:
+    """What an answer lacks, in a network in which nothing fails, computed directly: by the names of receipts."""
+    found: set[str] = set()
+    asked: dict[str, list[tuple[bool, Status]]] = {}
+    cut: set[str] = set()
+
+    def go(path: Peers, asking: Symbols, *, has_all: bool) -> None:
+        asked.setdefault(path[-1], []).append((has_all, Status.ANSWERED))
+        for other in world.neighbours(path[-1]):
+            translated = world.translated(path[-1], other, asking)
+            if other in path or (hops == 0 and len(path) == 1):
+                continue
+            if len(path) > hops:
+                cut.add(other)
+            elif translated is None:
+                found.add("refused")
+            else:
+                mapping = world.edges[path[-1], other] or {}
+                keeps = has_all and all(symbol in mapping for symbol in asking)
+                if translated:
+                    go((*path, other), translated, has_all=keeps)
+                else:
+                    asked.setdefault(other, []).append((keeps, Status.NOTHING))
+
+    go((asker,), symbols, has_all=True)
+    for ways in asked.values():
+        if not any(has_all for has_all, _ in ways):
+            found |= {"not asked" if status is Status.NOTHING else "lost on the way" for _, status in ways}
+    return found | ({"hop limit"} if cut - asked.keys() else set())
+
+
 @dataclass
 class Simulation:
     """The states, and what is under way: each channel keeps its order, ``choose`` decides between channels."""

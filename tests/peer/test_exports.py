@@ -881,7 +881,7 @@ def test_an_evaluation_is_shared_only_where_the_same_is_hidden() -> None:
         "in x-n-m": (1, ("a: hidden", "b: hidden")),
         "in x-m-n": (1, ("a: hidden", "b: hidden")),
     }
-    assert all(line.complete for line in ends.values())
+    assert all(line.complete == (not line.losses) for line in ends.values())
 
 
 def test_a_later_arrival_is_not_given_what_was_kept_for_who_sees_more() -> None:
@@ -916,7 +916,7 @@ def test_a_receipt_has_the_losses_of_the_translation_and_those_of_the_neighbour(
     (done,) = me.handle(Received(ask_n.exchange, End("q", (line,))), 0)  # type: ignore[union-attr]
     assert isinstance(done, Conclude)
     assert done.receipt.lines[1].losses == ("x: no arrow", "a/b: hidden")
-    assert done.receipt.complete
+    assert [found.lack for found in done.receipt.missing] == ["lost on the way", "hidden"]
 
 
 # -- daemons ---------------------------------------------------------------------------------------------------------
@@ -975,9 +975,9 @@ def test_neighbours_get_what_they_may_see_and_are_told(
     assert {part.item for part in parts if part.origin.name == "boston"} == expected
     assert (expected != everything) == bool(losses)
     (line,) = (line for line in receipt.lines if line.name == "boston")
-    assert (line.status, line.complete, line.items) == ("answered", True, len(expected))
+    assert (line.status, line.complete, line.items) == ("answered", not losses, len(expected))
     assert [loss for loss in line.losses if loss.endswith(": hidden")] == losses
-    assert receipt.complete
+    assert [found.lack for found in receipt.missing] == ["hidden"] * bool(losses) + ["hop limit"]
 
 
 def test_what_gathers_parts_of_nodes_is_answered_whole_or_not_at_all(network: dict[str, Path]) -> None:
@@ -990,7 +990,7 @@ def test_what_gathers_parts_of_nodes_is_answered_whole_or_not_at_all(network: di
     expected = seen_in_boston(network["boston"], query, "stluke-boston.arrows")
     parts, receipt = ask(network["stluke"], query, hops=1)
     assert {part.item for part in parts if part.origin.name == "boston"} == expected != set()
-    assert receipt.complete
+    assert [found.lack for found in receipt.missing] == ["hop limit"]
 
 
 def test_the_own_user_gets_everything_and_documents_loaded_meanwhile_are_hidden_too(network: dict[str, Path]) -> None:

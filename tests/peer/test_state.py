@@ -35,7 +35,7 @@ from heptox.peer.query.events import (
     Wake,
 )
 from heptox.peer.wire.messages import ITEM_COST, ITEM_LIMIT, UNREAD, peers_of
-from tests.peer.simulation import Choose, Peers, Simulation, World, answer
+from tests.peer.simulation import Choose, Peers, Simulation, World, answer, lacking
 from tests.support.budget import tries
 
 SYMBOLS = (1, 2, 3)
@@ -83,7 +83,7 @@ def assert_right(simulation: Simulation, expected: dict[Peers, Any]) -> None:
         assert lines[path].items == len(came) == len(set(came))
     for path, (status, items) in expected.items():
         above = [lines[path[:length]] for length in range(1, len(path) + 1) if path[:length] in lines]
-        if all(line.complete for line in above):
+        if all(line.status.complete for line in above):
             assert lines[path].status is status
             assert set(simulation.delivered.get(path, ())) == items
 
@@ -103,7 +103,7 @@ def test_the_answer_is_that_of_the_network_in_any_order(
         path: status for path, (status, _) in expected.items()
     }
     assert set(simulation.fresh) == {item for _, items in expected.values() for item in items}
-    assert receipt.complete == all(status is not Status.REFUSED for status, _ in expected.values())
+    assert {str(found.lack) for found in receipt.missing} == lacking(world, "A", symbols, hops)
     for budgets in simulation.evaluations.values():
         assert budgets == sorted(set(budgets)), "equal bodies are evaluated once for a neighbour, and again for more"
     assert simulation.idle
@@ -192,7 +192,7 @@ def test_an_empty_translation_says_what_was_lost_and_that_nobody_behind_was_aske
     simulation.run()
     _, line = simulation.receipts[0].lines
     assert (line.name, line.status, line.losses, line.beyond) == ("peer B", Status.NOTHING, ("1 has no arrow",), True)
-    assert simulation.receipts[0].complete
+    assert [found.lack.value for found in simulation.receipts[0].missing] == ["not asked"]
 
 
 def test_the_hop_limit_is_told() -> None:

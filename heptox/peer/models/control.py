@@ -18,6 +18,7 @@ from pydantic import Base64Bytes, BaseModel, BeforeValidator, ConfigDict, Field,
 
 from heptox.codec import MOST_FILES
 from heptox.errors import Fault, HeptoxError
+from heptox.peer.query.verdict import Lack
 from heptox.peer.wire.messages import HopPath, PeerId, ReceiptLine, Status
 from heptox.peer.wire.standing import Side, Standing
 from heptox.settings import COUNT_AT_LEAST, MOST_BOUNDS, Policy
@@ -389,22 +390,42 @@ class ShellModel(Exact):
         return cls.made_of(shell, bounds=bounds)
 
 
+class ShortfallModel(Exact):
+    """One way in which an answer lacks something: its name (``lack``), at how many ``peers``, the first of which are
+    ``named``, what it ``costs``, and what would ``mend`` it.
+    """
+
+    lack: Lack
+    peers: int
+    named: tuple[str, ...]
+    costs: str
+    mend: str
+
+
 class ReceiptModel(Exact):
-    """The outcome of a query in all; of one that was split with its ``shell``."""
+    """The outcome of a query in all, with what is ``missing``; of one that was split with its ``shell``."""
 
     query: str
     complete: bool
     items: int
     lines: tuple[ReceiptLineModel, ...]
+    missing: tuple[ShortfallModel, ...] = ()
     shell: ShellModel | None = None
 
     @classmethod
     def of(cls, receipt: Receipt) -> Self:
         """A receipt."""
         lines = tuple(map(ReceiptLineModel.of_line, receipt.lines))
-        if receipt.shell is None:
-            return cls(query=receipt.query, complete=receipt.complete, items=receipt.items, lines=lines)
-        return cls.made_of(receipt, lines=lines, shell=ShellModel.of(receipt.shell))
+        missing = tuple(map(ShortfallModel.made_of, receipt.missing))
+        shell = {} if receipt.shell is None else {"shell": ShellModel.of(receipt.shell)}
+        return cls(
+            query=receipt.query,
+            complete=receipt.complete,
+            items=receipt.items,
+            lines=lines,
+            missing=missing,
+            **shell,
+        )
 
 
 class ItemLine(Exact):

@@ -109,9 +109,10 @@ def ending(query: str, lines: tuple[ReceiptLine, ...], limits: Limits) -> End | 
 
 
 def encoded_ending(ending: End) -> tuple[End | Error, bytes]:
-    """A receipt as it is sent: without the texts of translations where these are too much for a message, and an error
-    where the rest is, too. Long ones take some time."""
-    for receipt in (ending.receipt, tuple(replace(line, text="") for line in ending.receipt)):
+    """A receipt as it is sent: without the texts of translations where these are too much for a message, then without
+    the digests of those that were not asked, and an error where the rest is, too. Long ones take some time."""
+    short = tuple(replace(line, text="") for line in ending.receipt)
+    for receipt in (ending.receipt, short, tuple(replace(line, behind=()) for line in short)):
         fitting = End(ending.query, receipt)
         with suppress(PeerError):
             return fitting, encode(fitting)

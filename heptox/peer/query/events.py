@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from heptox.peer.query.verdict import Shortfall
 from heptox.peer.wire.messages import (
     Answers,
     Body,
@@ -106,8 +107,8 @@ class Translated:
 
 @dataclass(frozen=True, slots=True)
 class Untranslated:
-    """No translation: ``NOTHING`` when it is empty (``losses`` name the leaves), ``REFUSED`` or ``FAILED`` with a
-    reason."""
+    """No translation: ``NOTHING`` when it is empty (``losses`` name the leaves; without any, that is exact),
+    ``REFUSED`` or ``FAILED`` with a reason."""
 
     task: Task
     status: Literal[Status.NOTHING, Status.REFUSED, Status.FAILED]
@@ -283,7 +284,8 @@ class Shell:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The outcome of a query: one line for each path asked, or left out; ``items`` counts different items in all.
+    """The outcome of a query: one line for each path asked, or left out; ``items`` counts different items in all, and
+    ``missing`` says what they lack.
 
     A query that was split has the lines of all its cores, and says what its ``shell`` was.
     """
@@ -291,13 +293,13 @@ class Receipt:
     query: str
     lines: tuple[ReceiptLine, ...]
     items: int
+    missing: tuple[Shortfall, ...]
     shell: Shell | None = None
 
     @property
     def complete(self) -> bool:
-        """Whether the answer is the whole answer of the network, and what is computed is of all that was asked for."""
-        is_lost = self.shell is not None and any(line.losses for line in self.lines)
-        return not is_lost and all(line.complete for line in self.lines)
+        """Whether the answer is complete (:mod:`heptox.peer.query.verdict`), and so what is computed of it."""
+        return not self.missing
 
 
 @dataclass(frozen=True, slots=True)

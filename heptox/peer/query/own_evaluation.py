@@ -16,6 +16,7 @@ from heptox.peer.process.evaluating import evaluated
 from heptox.peer.process.workers import Working
 from heptox.peer.query.bounds import Limits, batches, digest_of
 from heptox.peer.query.events import Conclude, Deliver, Receipt
+from heptox.peer.query.verdict import shortfalls
 from heptox.peer.wire.messages import Hop, ReceiptLine, Status
 from heptox.store import Store, XQuery, clearer_error, fragment_lacks, texts
 
@@ -61,7 +62,7 @@ class OwnEvaluation:
         text = f"{question.text}\nby Saxon: {fragment_lacks(refused)}" if explain else ""
         milliseconds = int(1000 * (trio.current_time() - began))
         line = ReceiptLine((self._own,), status, len(items), reason=reason, text=text, milliseconds=milliseconds)
-        yield Conclude(Receipt(query, (line,), len(items)))
+        yield Conclude(Receipt(query, (line,), len(items), shortfalls((line,))))
 
     async def _answer(self, question: XQuery, seconds: float) -> list[str]:
         """The items, each once."""

@@ -15,6 +15,7 @@ from heptox.peer.process.evaluating import evaluated
 from heptox.peer.process.workers import Working
 from heptox.peer.query.bounds import batches, cost_of, digest_of
 from heptox.peer.query.events import Bounds, Conclude, Deliver, Receipt, Shell
+from heptox.peer.query.verdict import Lack, Shortfall, shortfalls
 from heptox.peer.wire.messages import Body, Hop, ReceiptLine, Status
 from heptox.schema import Path, SchemaTree
 from heptox.settings import LEAST_TIMEOUT
@@ -62,7 +63,7 @@ class _Asked:
     core: str = ""
     is_cancelled: bool = False
     answers: dict[str, CoreAnswers] = field(default_factory=dict)
-    lines: list[ReceiptLine] = field(default_factory=list)
+    receipts: list[list[ReceiptLine]] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
 
     def gathered(self) -> dict[str, Gathered]:
@@ -113,14 +114,15 @@ class ShellEvaluation:
             if error.faults[0].code != "HX6018":
                 raise
             items = []
-            asked.lines.append(ReceiptLine((self._own,), Status.TIMED_OUT, reason=str(error)))
+            asked.receipts.append([ReceiptLine((self._own,), Status.TIMED_OUT, reason=str(error))])
         for batch in batches(items, self._batch):
             yield Deliver(query, (self._own,), batch)
         garbled = {peer for core in gathered.values() for peer in core.garbled}
-        lines = tuple(_failed(line) if line.peer in garbled else line for line in asked.lines)
-        yield Conclude(
-            Receipt(query, lines, len(items), _report(question, asked, gathered, _bounds(question, lines, items)))
-        )
+        receipts = [[_failed(line) if line.peer in garbled else line for line in lines] for lines in asked.receipts]
+        lines = tuple(line for lines in receipts for line in lines)
+        missing = shortfalls(*receipts)
+        bounds = _bounds(question, missing, items)
+        yield Conclude(Receipt(query, lines, len(items), missing, _report(question, asked, gathered, bounds)))
 
     async def _check(self, question: ShellQuestion) -> None:
         """Raise what is wrong with the query as it was written (HX3007, HX3008) before peers are asked."""
@@ -134,7 +136,7 @@ class ShellEvaluation:
         expression = with_schema(core.counted, question.tree, question.keys)
         answers = asked.answers[core.variable] = CoreAnswers(core.brings_rows)
         if asked.is_cancelled:
-            asked.lines.append(ReceiptLine((self._own,), Status.CANCELLED, reason="it was stopped"))
+            asked.receipts.append([ReceiptLine((self._own,), Status.CANCELLED, reason="it was stopped")])
             return
         asking = self._asking(
             encode_query(expression),
@@ -148,7 +150,7 @@ class ShellEvaluation:
         async with aclosing(asking) as parts:
             async for part in parts:
                 if isinstance(part, Conclude):
-                    asked.lines += part.receipt.lines
+                    asked.receipts.append(list(part.receipt.lines))
                 else:
                     items = (*part.items, *part.repeated)
                     asked.left -= sum(map(cost_of, items))
@@ -181,21 +183,21 @@ def _denies(split: Split) -> bool:
     return any(isinstance(node, asked) for core in split.cores for node in syntax.nodes(core.query))
 
 
-def _bounds(question: ShellQuestion, lines: Sequence[ReceiptLine], items: Sequence[str]) -> Bounds | None:
+def _bounds(question: ShellQuestion, missing: Sequence[Shortfall], items: Sequence[str]) -> Bounds | None:
     """What is known of the number of an incomplete answer: a count, or a maximum, is not lower where peers are not
     missing, and a minimum not higher. Nothing is known of sums, which may be of what is negative; where something was
     lost, or nodes are asked for that have no others: what is not heard of may be there; or where the shell does more.
     """
-    missing = len({line.peer for line in lines if not line.complete or line.losses})
     if not missing:
         return None
-    is_lost = any(line.losses for line in lines)
+    peers, lacks = sum(one.peers for one in missing), {one.lack for one in missing}
+    is_lost = not lacks.isdisjoint((Lack.LOST, Lack.NOT_ASKED, Lack.HIDDEN))
     aggregate = "" if is_lost or _denies(question.split) else question.split.aggregate
     number = items[0] if len(items) == 1 else ""
     most = number if aggregate == "min" else ""
-    if aggregate == "count" and question.bound is not None and number:
-        most = str(int(number) + missing * question.bound)
-    return Bounds(missing, number if aggregate in ("count", "max") else "", most)
+    if aggregate == "count" and question.bound is not None and number and Lack.HOP_LIMIT not in lacks:
+        most = str(int(number) + peers * question.bound)
+    return Bounds(peers, number if aggregate in ("count", "max") else "", most)
 
 
 def _report(question: ShellQuestion, asked: _Asked, gathered: Mapping[str, Gathered], bounds: Bounds | None) -> Shell:

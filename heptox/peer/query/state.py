@@ -48,6 +48,7 @@ from heptox.peer.query.events import (
 )
 from heptox.peer.query.forwarded_query import UNEXPECTED, ForwardedQuery
 from heptox.peer.query.forwarding import Forwarding, elapsed
+from heptox.peer.query.verdict import peer_digest, shortfalls
 from heptox.peer.wire.messages import (
     Answers,
     Cancel,
@@ -228,13 +229,24 @@ class PeerState:
         status, reason = outcome.status, outcome.reason
         if arrival.unsendable and status is Status.ANSWERED:
             status, reason = Status.FAILED, f"{arrival.unsendable} items cannot be sent: too long, or no XML"
-        stopped = arrival.query.hops == 0 and bool(self.admission.ahead(arrival.path))
-        if stopped and not reason:
+        behind = self.admission.ahead(arrival.path) if arrival.query.hops == 0 else []
+        if behind and not reason:
             reason = "the hop limit ends here"
         items, losses = arrival.own_items, outcome.losses
         milliseconds = elapsed(arrival.began, self._now)
+        digests = tuple(peer_digest(arrival.query.asker, one.peer) for one in behind)
         arrival.report(
-            ReceiptLine(arrival.path, status, items, losses, reason, arrival.text, milliseconds, beyond=stopped)
+            ReceiptLine(
+                arrival.path,
+                status,
+                items,
+                losses,
+                reason,
+                arrival.text,
+                milliseconds,
+                beyond=bool(behind),
+                behind=digests,
+            )
         )
         self._leave(arrival)
 
@@ -326,7 +338,8 @@ class PeerState:
         query = arrival.query.query
         if arrival.exchange is None:
             del self._own[query]
-            self._out.append(Conclude(Receipt(query, arrival.receipt(), len(arrival.delivered))))
+            lines = arrival.receipt()
+            self._out.append(Conclude(Receipt(query, lines, len(arrival.delivered), shortfalls(lines))))
             self._evaluations.forget_query(query, self.peer)
         else:
             del self._arrived[arrival.exchange]

@@ -69,7 +69,8 @@ def translated(
         raise
     except HeptoxError as error:
         return Untranslated("", Status.REFUSED, reason=error.summary)
-    losses = tuple(str(loss) for loss in translation.losses)
+    losses = tuple(str(loss) for loss in translation.losses if not loss.is_remark)
     if translation.empty:
-        return Untranslated("", Status.NOTHING, losses)
+        remarks = "; ".join(str(loss) for loss in translation.losses if loss.is_remark)
+        return Untranslated("", Status.NOTHING, losses, remarks)
     return Translated("", encode_query(translation.query), translation.text, losses)

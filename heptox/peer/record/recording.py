@@ -21,6 +21,7 @@ from heptox.peer.folder.audit import AuditLog
 from heptox.peer.models.control import NeighboursQuery
 from heptox.peer.query.events import Conclude, Exchange, Lost, Translated, Untranslated
 from heptox.peer.query.translating import expression_of
+from heptox.peer.query.verdict import shortfalls
 from heptox.peer.query.witness import Witness, own_status
 from heptox.peer.record.logs import CONNECTIONS, STRANGERS, named, path_names, shown
 from heptox.peer.record.metrics import Metrics
@@ -190,7 +191,7 @@ class Recorder(Witness):
         if inbound is None:
             return
         status, reason = own_status(message, self._peer)
-        complete = isinstance(message, End) and all(line.complete for line in message.receipt)
+        complete = isinstance(message, End) and not shortfalls(message.receipt)
         fields = self._end_fields(inbound, status, reason, complete=complete)
         try:
             await _outcome(self.audit.write_durably(_event(status), **fields))

@@ -17,6 +17,7 @@ from heptox.codec import (
     MESSAGE_LIMIT,
     VALUES_LIMIT,
     Check,
+    Default,
     Identifier,
     Kind,
     Lines,
@@ -36,6 +37,8 @@ ITEM_LIMIT: Final = MESSAGE_LIMIT - 2 * FRAME_LIMIT
 """Bytes of one item at most (UTF-8): what a message has left beside the longest origin."""
 PATH_LIMIT: Final = 32
 """Peers on a path at most."""
+HELD_BACK: Final = re.compile(r": (hidden|not in groups of fewer than [0-9]+)\Z")
+"""How a loss ends that a peer makes on purpose; others come from translations."""
 ITEM_COST: Final = 128
 """Bytes that an item takes off the budget beside its own: what a peer remembers of it, about."""
 UNREAD: Final = "*"
@@ -73,7 +76,7 @@ class Status(StrEnum):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing of the network's answer is missing: an empty translation has no answers to lose."""
+        """Whether the peer has said all that it was asked for: of an empty translation, nothing."""
         return self in (Status.ANSWERED, Status.NOTHING)
 
 
@@ -112,7 +115,8 @@ class ReceiptLine:
     and the paths that the peer hides, ``reason`` a sentence for a status that is not plain, ``text`` the translation
     when an explanation was asked for, ``milliseconds`` from the question to this line. ``beyond`` says that peers
     behind this one were not reached along this path, or did not report: their answers along this path, if any, are
-    missing from the count.
+    missing from the count. Where the hop limit is why, ``behind`` are their digests (``verdict.peer_digest``), or none
+    where these are too many.
     """
 
     path: HopPath
@@ -123,6 +127,7 @@ class ReceiptLine:
     text: Lines = ""
     milliseconds: int = 0
     beyond: bool = False
+    behind: Annotated[tuple[Identifier, ...], Default((), written=False)] = ()
 
     @property
     def peer(self) -> PeerId:
@@ -134,8 +139,8 @@ class ReceiptLine:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing of this peer's answer is missing."""
-        return self.status.complete
+        """Whether nothing of this peer's answer along this path is missing."""
+        return self.status.complete and not self.losses
 
 
 @dataclass(frozen=True, slots=True)

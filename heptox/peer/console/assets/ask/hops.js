@@ -123,7 +123,7 @@ function Edge({ node, parent, tall }) {
     <path d=${`M ${from} ${start} h 10 V ${end} H ${to - 6}`} />
     <path class="tip" d=${`M ${to - 8} ${end - 4} L ${to - 1} ${end} L ${to - 8} ${end + 4} z`} />
     <text x=${middle} y=${end - 7}>${asked ? "asked" : "not asked"}</text>
-    ${asked && (line.complete || line.items) ? html`<text x=${middle} y=${end + 16}>${`← ${line.items.toLocaleString("en")}`}</text>` : null}
+    ${asked && (mood(line) !== "fault" || line.items) ? html`<text x=${middle} y=${end + 16}>${`← ${line.items.toLocaleString("en")}`}</text>` : null}
   </g>`;
 }
 

@@ -8,6 +8,7 @@ import { Badge } from "./origins.js";
  * @typedef {import("./answer.js").Answer} Answer
  * @typedef {import("./answer.js").Receipt} ReceiptShape
  * @typedef {import("./answer.js").ReceiptLine} ReceiptLine
+ * @typedef {import("./answer.js").Shortfall} Shortfall
  */
 
 /** What a status says, to somebody who asks. @type {Map<string, string>} */
@@ -28,7 +29,10 @@ export const meaning = (status) => MEANING.get(status) ?? "";
 const SIGNS = { good: "✓", warn: "○", fault: "✗" };
 
 /** How a line went. @param {ReceiptLine} line @returns {"good" | "warn" | "fault"} */
-export const mood = (line) => (!line.complete ? "fault" : line.status === "answered" ? "good" : "warn");
+export const mood = (line) => {
+  if (line.status !== "answered" && line.status !== "nothing to say") return "fault";
+  return line.complete && line.status === "answered" ? "good" : "warn";
+};
 
 /** A status by sign, colour and word. @param {{line: ReceiptLine}} props */
 export function Status({ line }) {
@@ -37,14 +41,20 @@ export function Status({ line }) {
 
 /** Whether the answer is complete, in words. @param {{answer: Answer, receipt: ReceiptShape}} props */
 export function Verdict({ answer, receipt }) {
-  const missing = receipt.lines.filter((line) => !line.complete);
   const answered = new Set(receipt.lines.filter((line) => line.status === "answered").map((line) => line.peer)).size;
   const told = `${counted(receipt.items, "item")} from ${counted(answered, "peer")} in ${duration(answer.milliseconds)}.`;
   const silent = receipt.lines.filter((line) => line.status === "nothing to say").length;
   const quiet = silent ? ` ${counted(silent, "peer")} had nothing to say: the receipt tells why.` : "";
   if (receipt.complete) return html`<p class="outcome good"><b>✓ The answer is complete:</b> ${told}${quiet}</p>`;
-  return html`<p class="outcome fault"><b>✗ The answer is not complete:</b> ${told} Missing: ${missing.slice(0, 5).map((line, place) =>
-    html`${place ? ", " : ""}<${Text} value=${line.name} most=${60} /> (<${Text} value=${line.status} most=${40} />)`)}${missing.length > 5 ? ` and ${missing.length - 5} more` : ""}.</p>`;
+  return html`<div class="outcome fault"><p><b>✗ The answer is not complete:</b> ${told}</p>
+    <ul class="missing">${receipt.missing.map((shortfall) => html`<${Missing} key=${shortfall.lack} shortfall=${shortfall} />`)}</ul></div>`;
+}
+
+/** One way in which an answer lacks something. @param {{shortfall: Shortfall}} props */
+function Missing({ shortfall }) {
+  const { lack, peers, named, costs, mend } = shortfall;
+  return html`<li><b><${Text} value=${lack} most=${60} /></b> at ${named.map((name, place) => html`${place ? ", " : ""}<${Text} value=${name} most=${60} />`)}${peers > named.length ? ` and ${peers - named.length} more` : ""}.
+    It may cost <${Text} value=${costs} most=${400} />. What would mend it: <${Text} value=${mend} most=${400} />.</li>`;
 }
 
 /** @param {{answer: Answer, receipt: ReceiptShape}} props */

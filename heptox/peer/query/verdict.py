@@ -1,0 +1,185 @@
+"""Whether an answer is complete, and what it lacks otherwise.
+
+An answer is **complete** when every peer within the hop limit that is known was asked, by a translation without loss,
+and has answered whole. A peer that several paths lead to has been asked so when it has along one of them; but a path
+along which somebody failed may have had more to say than others. What an answer lacks has a name, and something that
+would mend it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from heptox.peer.wire.messages import HELD_BACK, PeerId, ReceiptLine, Status, peers_of
+
+MOST_NAMED: Final = 20
+"""Peers, and leaves, that a shortfall names."""
+
+
+class Lack(StrEnum):
+    """Why an answer is not complete."""
+
+    LOST = "lost on the way"
+    NOT_ASKED = "not asked"
+    HIDDEN = "hidden"
+    HOP_LIMIT = "hop limit"
+    REFUSED = "refused"
+    DENIED = "denied"
+    TIMED_OUT = "timed out"
+    UNREACHABLE = "unreachable"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """One way in which an answer lacks something: at so many ``peers``, the first of which are ``named``, what it
+    ``costs``, and what would ``mend`` it.
+    """
+
+    lack: Lack
+    peers: int
+    named: tuple[str, ...]
+    costs: str
+    mend: str
+
+
+def peer_digest(asker: PeerId, peer: PeerId) -> str:
+    """What tells an asker that a peer which it knows is meant, and nobody who the others are.
+
+    >>> peer_digest("A", "C") == peer_digest("A", "C") != peer_digest("B", "C")
+    True
+    """
+    return hashlib.blake2b(f"{asker} {peer}".encode(), digest_size=8).hexdigest()
+
+
+def shortfalls(*receipts: Sequence[ReceiptLine]) -> tuple[Shortfall, ...]:
+    """What an answer lacks that is made of those to some queries, by the lines of their receipts, which begin with that
+    of who has made them; none where it is complete.
+    """
+    found: dict[Lack, list[ReceiptLine]] = {}
+    for lines in receipts:
+        whole = _whole(lines)
+        asked = {peer_digest(line.path[0].peer, line.peer) for line in lines if line.status.complete}
+        for line in lines:
+            for lack in _lacks(line, whole, asked):
+                found.setdefault(lack, []).append(line)
+    return tuple(_shortfall(lack, found[lack]) for lack in Lack if lack in found)
+
+
+def _whole(lines: Sequence[ReceiptLine]) -> set[PeerId]:
+    """The peers that have answered whole what they were asked without a loss, on the last hop or before."""
+    lossless: set[tuple[PeerId, ...]] = set()
+    whole: set[PeerId] = set()
+    least = min((len(line.path) for line in lines), default=0)  # of the peer itself, which need not be the asker
+    for line in sorted(lines, key=lambda line: len(line.path)):
+        peers = peers_of(line.path)
+        if all(map(HELD_BACK.search, line.losses)) and (len(peers) == least or peers[:-1] in lossless):
+            lossless.add(peers)
+            if line.complete:
+                whole.add(line.peer)
+    return whole
+
+
+def _lacks(line: ReceiptLine, whole: set[PeerId], asked: set[str]) -> Iterator[Lack]:
+    """What an answer lacks along one path, where some peers are ``whole`` along others, and ``asked`` by digests."""
+    if not line.status.complete:
+        yield Lack(line.status.value)
+    elif line.peer not in whole:
+        if line.status is Status.NOTHING:
+            yield Lack.NOT_ASKED
+        else:
+            is_hidden = any(map(HELD_BACK.search, line.losses))
+            if is_hidden:
+                yield Lack.HIDDEN
+            if not (is_hidden and all(map(HELD_BACK.search, line.losses))):
+                yield Lack.LOST  # on the last hop, or before
+    is_cut = line.status is Status.ANSWERED and line.beyond and len(line.path) > 1  # who asks nobody wants no others
+    if is_cut and not (line.behind and asked.issuperset(line.behind)):
+        yield Lack.HOP_LIMIT  # behind a path that others lead around, nobody is left out
+
+
+def _shortfall(lack: Lack, lines: list[ReceiptLine]) -> Shortfall:
+    names = {line.peer: line.name for line in lines}
+    costs, mend = _WORDS[lack]
+    return Shortfall(lack, len(names), tuple(names.values())[:MOST_NAMED], costs(lines), mend(lines))
+
+
+# -- words -----------------------------------------------------------------------------------------------------------
+
+
+def _losses(lines: list[ReceiptLine], *, held_back: bool) -> str:
+    """The losses of lines, each once."""
+    several = (loss for line in lines for loss in line.losses if bool(HELD_BACK.search(loss)) is held_back)
+    losses = dict.fromkeys(several)
+    more = len(losses) - MOST_NAMED
+    return "; ".join([*list(losses)[:MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
+
+
+def _mappings(lines: list[ReceiptLine]) -> str:
+    """Between whom the last hops lead."""
+    ends = dict.fromkeys((line.path[-2].name, line.name) for line in lines if len(line.path) > 1)
+    several = [f"that of {one} with {other}" for one, other in ends][:MOST_NAMED]
+    return ", ".join(several) or "a mapping"
+
+
+def _names(lines: list[ReceiptLine]) -> str:
+    return ", ".join(list(dict.fromkeys(line.name for line in lines))[:MOST_NAMED])
+
+
+def _reasons(lines: list[ReceiptLine]) -> str:
+    reasons = list(dict.fromkeys(line.reason for line in lines if line.reason))[:MOST_NAMED]
+    return f" ({'; '.join(reasons)})" if reasons else ""
+
+
+_Words = Callable[[list[ReceiptLine]], str]
+
+_WORDS: Final[dict[Lack, tuple[_Words, _Words]]] = {
+    Lack.LOST: (
+        lambda lines: (
+            f"parts of items, or items: {_losses(lines, held_back=False) or 'what peers before were not asked'}"
+        ),
+        lambda lines: f"an arrow for it in {_mappings(lines)}",
+    ),
+    Lack.NOT_ASKED: (
+        lambda lines: f"all that they and peers behind them have: {_losses(lines, held_back=False)}",
+        lambda lines: f"an arrow for it in {_mappings(lines)}, or a query that does not need it",
+    ),
+    Lack.HIDDEN: (
+        lambda lines: f"what they do not show: {_losses(lines, held_back=True)}",
+        lambda lines: f"whoever keeps {_names(lines)} may show it to you",
+    ),
+    Lack.HOP_LIMIT: (
+        lambda _: "all that peers behind them have, as far as no other path leads there",
+        lambda _: "more --hops",
+    ),
+    Lack.REFUSED: (
+        lambda lines: f"all that they and peers behind them have{_reasons(lines)}",
+        lambda _: "a query that can be translated: for less at a time",
+    ),
+    Lack.DENIED: (
+        lambda _: "all that they and peers behind them have",
+        lambda lines: f"whoever keeps {_names(lines)} may let those ask who lead there",
+    ),
+    Lack.TIMED_OUT: (
+        lambda _: "what they, or peers behind them, had not sent yet",
+        lambda _: "a longer --timeout",
+    ),
+    Lack.UNREACHABLE: (
+        lambda _: "all that they and peers behind them have",
+        lambda lines: f"to ask again when {_names(lines)} can be reached",
+    ),
+    Lack.FAILED: (
+        lambda lines: f"what they, or peers behind them, have besides{_reasons(lines)}",
+        lambda lines: f"whoever keeps {_names(lines)} can look into its log",
+    ),
+    Lack.CANCELLED: (
+        lambda _: "what had not come yet",
+        lambda _: "to ask again",
+    ),
+}
+"""What an answer lacks, and what would mend it."""

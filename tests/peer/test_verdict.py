@@ -1,0 +1,104 @@
+"""When an answer is complete: by the lines of receipts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from heptox.peer.query.verdict import Lack, peer_digest, shortfalls
+from heptox.peer.wire.messages import Hop, HopPath, ReceiptLine, Status
+
+
+def path(names: str) -> HopPath:
+    """A path of peers that are known by letters, from the asker on."""
+    return tuple(Hop(name.lower(), name) for name in names)
+
+
+def line(names: str, status: Status = Status.ANSWERED, *losses: str, **more: Any) -> ReceiptLine:
+    return ReceiptLine(path(names), status, losses=losses, **more)
+
+
+def behind(*names: str) -> dict[str, Any]:
+    """What a line says at the hop limit."""
+    return {"beyond": True, "behind": tuple(peer_digest("a", name.lower()) for name in names)}
+
+
+def lacks(*lines: ReceiptLine) -> list[str]:
+    return [found.lack.value for found in shortfalls(lines)]
+
+
+OWN = line("A")
+NO_ARROW = "x: no arrow supplies it"
+
+
+def test_it_is_complete_where_all_have_answered_whole() -> None:
+    assert lacks(OWN, line("AB"), line("ABC")) == []
+
+
+@pytest.mark.parametrize("status", [status for status in Status if not status.complete])
+def test_who_has_not_answered_is_missing_whatever_other_paths_bring(status: Status) -> None:
+    assert lacks(OWN, line("AB", status), line("AC"), line("ACB")) == [status.value]
+
+
+@pytest.mark.parametrize(
+    ("of_peer", "named"),
+    [
+        (line("AB", Status.ANSWERED, NO_ARROW), ["lost on the way"]),
+        (line("AB", Status.ANSWERED, "x: hidden"), ["hidden"]),
+        (line("AB", Status.ANSWERED, "x: not in groups of fewer than 10"), ["hidden"]),
+        (line("AB", Status.ANSWERED, NO_ARROW, "x: hidden"), ["lost on the way", "hidden"]),
+        (line("AB", Status.NOTHING, NO_ARROW, beyond=True), ["not asked"]),
+        (line("AB", beyond=True), ["hop limit"]),
+        (line("AB", **behind("C")), ["hop limit"]),
+        (line("AB", Status.ANSWERED, NO_ARROW, **behind("C")), ["lost on the way", "hop limit"]),
+    ],
+)
+def test_what_is_lost_hidden_or_left_out_is_missing(of_peer: ReceiptLine, named: list[str]) -> None:
+    assert lacks(OWN, of_peer) == named
+    assert lacks(OWN, of_peer, line("AD")) == named
+
+
+def test_what_contradicts_itself_on_the_way_has_no_answers_to_lack() -> None:
+    assert lacks(OWN, line("AB", Status.NOTHING, reason="its conditions contradict each other", beyond=True)) == []
+
+
+def test_who_asks_only_itself_lacks_nothing() -> None:
+    assert lacks(line("A", **behind("B"))) == []
+    assert lacks(line("A", Status.ANSWERED, "x: hidden")) == ["hidden"]
+
+
+@pytest.mark.parametrize(
+    "detour", [line("ACB", Status.ANSWERED, NO_ARROW), line("ACB", Status.NOTHING, NO_ARROW, beyond=True)]
+)
+def test_what_a_detour_loses_is_not_missing_where_the_peer_has_answered_whole(detour: ReceiptLine) -> None:
+    assert lacks(OWN, line("AB"), line("AC"), detour) == []
+    assert lacks(OWN, line("AC"), detour) != []
+
+
+def test_a_peer_is_not_whole_behind_a_hop_that_loses_something() -> None:
+    lossy = Status.ANSWERED, NO_ARROW
+    assert lacks(OWN, line("AB", *lossy), line("ABC"), line("AC", *lossy), line("ACB")) == ["lost on the way"]
+
+
+def test_the_hop_limit_cuts_off_nobody_who_was_asked_along_another_path() -> None:
+    assert lacks(OWN, line("AB", **behind("C")), line("AC", **behind("B"))) == []
+    assert lacks(OWN, line("AB", **behind("C", "D")), line("AC", **behind("B"))) == ["hop limit"]
+    assert lacks(OWN, line("AB", **behind("C")), line("AC", Status.DENIED)) == ["hop limit", "denied"]
+
+
+def test_a_part_that_is_whole_makes_no_other_part_so() -> None:
+    """Of several queries, as the cores of a shell are."""
+    lossy = line("AB", Status.ANSWERED, NO_ARROW)
+    assert [found.lack for found in shortfalls((OWN, line("AB")), (OWN, lossy))] == [Lack.LOST]
+
+
+def test_shortfalls_say_where_what_it_costs_and_what_would_mend_it() -> None:
+    several = [
+        line(f"AB{name}", Status.NOTHING, f"{name}: no arrow", beyond=True) for name in "CDEFGHIJKLMNOPQRSTUVWXYZ"
+    ]
+    (found,) = shortfalls((OWN, line("AB"), *several, *several))
+    assert (found.lack, found.peers, len(found.named), found.named[:2]) == (Lack.NOT_ASKED, 24, 20, ("C", "D"))
+    assert "C: no arrow; D: no arrow" in found.costs
+    assert "and 4 more" in found.costs
+    assert "an arrow for it in that of B with C, that of B with D" in found.mend
