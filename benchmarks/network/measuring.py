@@ -138,7 +138,7 @@ def _asked(chain: Chain, text: str, hops: int) -> tuple[float, float]:
         last = part
     assert isinstance(last, ReceiptLast)
     receipt = last.receipt
-    assert receipt.complete and len(receipt.lines) == hops + 1, receipt
+    assert all(line.complete for line in receipt.lines) and len(receipt.lines) == hops + 1, receipt
     assert first is not None, receipt
     return first, time.perf_counter() - began
 

@@ -70,7 +70,10 @@ def _missing(shortfall: ShortfallModel) -> str:
     """What an answer lacks, and what would mend it."""
     more = shortfall.peers - len(shortfall.named)
     several = ", ".join([*shortfall.named, *([f"{more} more"] if more > 0 else [])])
-    return f"{shortfall.lack} at {several}; this may cost {shortfall.costs}; what would mend it: {shortfall.mend}"
+    behind = f", and {shortfall.behind} known behind" if shortfall.behind else ""
+    return (
+        f"{shortfall.lack} at {several}{behind}; this may cost {shortfall.costs}; what would mend it: {shortfall.mend}"
+    )
 
 
 def _how_it_counts(shell: ShellModel) -> Iterator[str]:
@@ -108,7 +111,8 @@ def summary(receipt: ReceiptModel) -> str:
     items = f"{receipt.items} item{'' if receipt.items == 1 else 's'}"
     if receipt.complete:
         return f"the answer is complete: {items}"
-    return f"the answer is INCOMPLETE: {items}{', computed from an incomplete answer' if receipt.shell else ''}"
+    asked = f", {receipt.answered} of {receipt.known} known peers have answered"
+    return f"the answer is INCOMPLETE: {items}{asked}{', computed from an incomplete answer' if receipt.shell else ''}"
 
 
 def remark(line: ReceiptLineModel) -> str:

@@ -113,7 +113,9 @@ def receipt() -> dict[str, Any]:
          "text": text, "milliseconds": 1, "beyond": True}
         for place, text in [(own, "x"), *((origin(number, text), text) for number, text in enumerate(HOSTILE))]
     ]  # fmt: skip
-    missing = [{"lack": text, "peers": 2, "named": [text], "costs": text, "mend": text} for text in HOSTILE]
+    missing = [
+        {"lack": text, "peers": 2, "behind": 1, "named": [text], "costs": text, "mend": text} for text in HOSTILE
+    ]
     return {"query": LONG, "complete": False, "items": 1, "lines": lines, "missing": missing}
 
 

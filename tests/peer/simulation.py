@@ -110,7 +110,8 @@ def lacking(world: World, asker: str, symbols: Symbols, hops: int) -> set[str]:
     for ways in asked.values():
         if not any(has_all for has_all, _ in ways):
             found |= {"not asked" if status is Status.NOTHING else "lost on the way" for _, status in ways}
-    return found | ({"hop limit"} if cut - asked.keys() else set())
+    answered = {peer for peer, ways in asked.items() if any(status is Status.ANSWERED for _, status in ways)}
+    return found | ({"hop limit"} if cut - answered else set())
 
 
 @dataclass

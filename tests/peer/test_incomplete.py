@@ -96,8 +96,8 @@ def assert_lacks(found: Asked, **lacks: str) -> None:
     for shortfall in found.receipt["missing"]:
         assert shortfall["costs"]
         assert shortfall["mend"]
-        named = ", ".join(shortfall["named"])
-        assert f"{shortfall['lack']} at {named}; this may cost {shortfall['costs']}" in found.words
+        assert f"{shortfall['lack']} at {', '.join(shortfall['named'])}" in found.words
+        assert f"; this may cost {shortfall['costs']}; what would mend it: {shortfall['mend']}" in found.words
 
 
 @pytest.fixture(scope="module")

@@ -195,6 +195,22 @@ def test_an_empty_translation_says_what_was_lost_and_that_nobody_behind_was_aske
     assert [found.lack.value for found in simulation.receipts[0].missing] == ["not asked"]
 
 
+def test_who_stands_behind_a_peer_that_is_gone_is_known_by_what_was_told_before() -> None:
+    world = World(("A", "B", "C"), {("A", "B"): {1: 1}, ("B", "C"): {1: 1}}, {"A": {}, "B": {}, "C": {}})
+    simulation = Simulation(world, first)
+    simulation.ask("A", [1], hops=3)
+    simulation.run()
+    simulation.kill("B")
+    simulation.ask("A", [1], hops=3)
+    simulation.run()
+    whole, less = simulation.receipts
+    assert (whole.complete, whole.reached) == (True, (3, 3))
+    assert [(found.lack.value, found.named, found.behind) for found in less.missing] == [
+        ("unreachable", ("peer B",), 1)
+    ]
+    assert less.reached == (1, 3)
+
+
 def test_the_hop_limit_is_told() -> None:
     simulation = Simulation(TRIANGLE, first)
     simulation.ask("A", [1], hops=0)

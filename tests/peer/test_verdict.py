@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from heptox.peer.query.verdict import Lack, peer_digest, shortfalls
+from heptox.peer.query.reach import KEPT_SECONDS, MOST_BEHIND, Reach, peer_digest
+from heptox.peer.query.verdict import Lack, reached, shortfalls
 from heptox.peer.wire.messages import Hop, HopPath, ReceiptLine, Status
 
 
@@ -20,8 +21,8 @@ def line(names: str, status: Status = Status.ANSWERED, *losses: str, **more: Any
 
 
 def behind(*names: str) -> dict[str, Any]:
-    """What a line says at the hop limit."""
-    return {"beyond": True, "behind": tuple(peer_digest("a", name.lower()) for name in names)}
+    """What a line says of peers that are known behind it, and were not asked along its path."""
+    return {"beyond": True, "behind": tuple(peer_digest(name.lower()) for name in names)}
 
 
 def lacks(*lines: ReceiptLine) -> list[str]:
@@ -102,3 +103,34 @@ def test_shortfalls_say_where_what_it_costs_and_what_would_mend_it() -> None:
     assert "C: no arrow; D: no arrow" in found.costs
     assert "and 4 more" in found.costs
     assert "an arrow for it in that of B with C, that of B with D" in found.mend
+
+
+# -- who is known ------------------------------------------------------------------------------------------------------
+
+
+def test_peers_are_known_that_stand_behind_others_whom_nobody_asks() -> None:
+    lines = (OWN, line("AB", Status.UNREACHABLE, **behind("C", "D")), line("AD"))
+    assert reached(lines) == (2, 4)
+    (found,) = shortfalls(lines)
+    assert (found.lack, found.peers, found.behind, found.named) == (Lack.UNREACHABLE, 1, 1, ("B",))
+
+
+def test_what_a_receipt_told_of_peers_behind_a_neighbour_is_known_for_some_time() -> None:
+    reach = Reach()
+    told = (line("AB"), line("ABC"), line("ABCD", **behind("E", "A")), line("ABF", Status.DENIED))
+    reach.learn("b", told, 1, now=0.0)
+    assert reach.behind("b", path("AB"), 1.0) == tuple(sorted(map(peer_digest, "cdef")))
+    assert reach.behind("b", path("AFB"), 1.0) == tuple(sorted(map(peer_digest, "cde")))
+    assert reach.behind("c", path("AC"), 1.0) == ()
+    reach.learn("b", (line("AB"), line("ABC")), 1, now=10.0)
+    assert reach.behind("b", path("AB"), KEPT_SECONDS + 5.0) == (peer_digest("c"),)
+    assert reach.with_behind(["b", "g"], path("AB"), 1.0) == tuple(sorted(map(peer_digest, "bcdefg")))
+
+
+def test_a_neighbour_makes_nobody_remember_more_peers_than_some() -> None:
+    reach = Reach()
+    for number in range(3):
+        several = tuple(f"{number} {digest}" for digest in range(MOST_BEHIND))
+        reach.learn("b", (line("AB", beyond=True, behind=several),), 1, now=float(number))
+        assert set(reach.behind("b", path("AB"), 5.0)) == set(several)
+    assert reach.with_behind(["b"], path("AB"), 5.0) == (), "not all can be told, so none are"

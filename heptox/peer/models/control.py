@@ -392,22 +392,28 @@ class ShellModel(Exact):
 
 class ShortfallModel(Exact):
     """One way in which an answer lacks something: its name (``lack``), at how many ``peers``, the first of which are
-    ``named``, what it ``costs``, and what would ``mend`` it.
+    ``named``, with how many that are known ``behind`` them and were not asked, what it ``costs``, and what would
+    ``mend`` it.
     """
 
     lack: Lack
     peers: int
+    behind: int
     named: tuple[str, ...]
     costs: str
     mend: str
 
 
 class ReceiptModel(Exact):
-    """The outcome of a query in all, with what is ``missing``; of one that was split with its ``shell``."""
+    """The outcome of a query in all, with what is ``missing``; of one that was split with its ``shell``. So many peers
+    have ``answered`` of those that are ``known``.
+    """
 
     query: str
     complete: bool
     items: int
+    answered: int = 0
+    known: int = 0
     lines: tuple[ReceiptLineModel, ...]
     missing: tuple[ShortfallModel, ...] = ()
     shell: ShellModel | None = None
@@ -422,6 +428,8 @@ class ReceiptModel(Exact):
             query=receipt.query,
             complete=receipt.complete,
             items=receipt.items,
+            answered=receipt.reached[0],
+            known=receipt.reached[1],
             lines=lines,
             missing=missing,
             **shell,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from heptox.peer.query.verdict import Shortfall
+from heptox.peer.query.verdict import Shortfall, reached
 from heptox.peer.wire.messages import (
     Answers,
     Body,
@@ -300,6 +300,11 @@ class Receipt:
     def complete(self) -> bool:
         """Whether the answer is complete (:mod:`heptox.peer.query.verdict`), and so what is computed of it."""
         return not self.missing
+
+    @property
+    def reached(self) -> tuple[int, int]:
+        """How many peers have answered, and of how many it is known that there are."""
+        return reached(self.lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from heptox.peer.query.events import (
     Untranslated,
 )
 from heptox.peer.query.forwarded_query import ForwardedQuery
+from heptox.peer.query.reach import Reach
 from heptox.peer.wire.messages import Cancel, Hop, HopPath, ReceiptLine, Status
 from heptox.printable import printable
 
@@ -36,6 +37,7 @@ class Forwarding:
         self._translating: dict[Task, Arrival] = {}
         self._asking: dict[Exchange, Arrival] = {}
         self._exchanges = 0
+        self.reach = Reach()
 
     @property
     def is_empty(self) -> bool:
@@ -65,8 +67,12 @@ class Forwarding:
             asked = ReceiptLine(path, event.status, losses=event.losses, reason=event.reason)
         if isinstance(asked, Ask):
             return arrival, asked
-        arrival.report(replace(asked, milliseconds=elapsed(arrival.began, now), beyond=True))
+        arrival.report(replace(self._cut(asked, now), milliseconds=elapsed(arrival.began, now)))
         return arrival, None
+
+    def _cut(self, line: ReceiptLine, now: float) -> ReceiptLine:
+        """The line of a neighbour behind which nobody is asked."""
+        return replace(line, beyond=True, behind=self.reach.behind(line.peer, line.path, now))
 
     def _ask(self, arrival: Arrival, path: HopPath, translated: Translated, now: float) -> Ask | ReceiptLine:
         text, losses = printable(translated.text, lines=True), translated.losses
@@ -97,6 +103,7 @@ class Forwarding:
         """A neighbour has sent its receipt, which becomes part of the arrival's."""
         forwarded = self._finish(arrival, exchange)
         milliseconds = elapsed(forwarded.began, now)
+        self.reach.learn(forwarded.path[-1].peer, receipt, len(forwarded.path) - 1, now)
         arrival.lines += forwarded.received(receipt, milliseconds)
         for path, came in forwarded.counts.values():
             reason = "items came that no receipt speaks of"
@@ -106,7 +113,7 @@ class Forwarding:
         """Say of a neighbour, and of those behind it that were heard, that their answers are not whole."""
         forwarded = self._finish(arrival, exchange)
         for line in forwarded.unfinished(status, reason, elapsed(forwarded.began, now)):
-            arrival.report(line)
+            arrival.report(self._cut(line, now) if line.path == forwarded.path else line)
 
     def _finish(self, arrival: Arrival, exchange: Exchange) -> ForwardedQuery:
         del self._asking[exchange]
@@ -119,7 +126,8 @@ class Forwarding:
             instructions.append(Stop(task))
             del self._translating[task]
             milliseconds = elapsed(arrival.began, now)
-            arrival.report(ReceiptLine(path, status, reason=reason, milliseconds=milliseconds, beyond=True))
+            line = ReceiptLine(path, status, reason=reason, milliseconds=milliseconds)
+            arrival.report(self._cut(line, now))
         arrival.translating.clear()
         for exchange in tuple(arrival.forwarded):
             instructions.append(Send(exchange, Cancel(arrival.query.query)))

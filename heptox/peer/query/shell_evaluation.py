@@ -190,7 +190,7 @@ def _bounds(question: ShellQuestion, missing: Sequence[Shortfall], items: Sequen
     """
     if not missing:
         return None
-    peers, lacks = sum(one.peers for one in missing), {one.lack for one in missing}
+    peers, lacks = sum(one.peers + one.behind for one in missing), {one.lack for one in missing}
     is_lost = not lacks.isdisjoint((Lack.LOST, Lack.NOT_ASKED, Lack.HIDDEN))
     aggregate = "" if is_lost or _denies(question.split) else question.split.aggregate
     number = items[0] if len(items) == 1 else ""

@@ -48,7 +48,7 @@ from heptox.peer.query.events import (
 )
 from heptox.peer.query.forwarded_query import UNEXPECTED, ForwardedQuery
 from heptox.peer.query.forwarding import Forwarding, elapsed
-from heptox.peer.query.verdict import peer_digest, shortfalls
+from heptox.peer.query.verdict import shortfalls
 from heptox.peer.wire.messages import (
     Answers,
     Cancel,
@@ -229,12 +229,11 @@ class PeerState:
         status, reason = outcome.status, outcome.reason
         if arrival.unsendable and status is Status.ANSWERED:
             status, reason = Status.FAILED, f"{arrival.unsendable} items cannot be sent: too long, or no XML"
-        behind = self.admission.ahead(arrival.path) if arrival.query.hops == 0 else []
-        if behind and not reason:
+        ahead = self.admission.ahead(arrival.path) if arrival.query.hops == 0 else []
+        if ahead and not reason:
             reason = "the hop limit ends here"
         items, losses = arrival.own_items, outcome.losses
         milliseconds = elapsed(arrival.began, self._now)
-        digests = tuple(peer_digest(arrival.query.asker, one.peer) for one in behind)
         arrival.report(
             ReceiptLine(
                 arrival.path,
@@ -244,8 +243,8 @@ class PeerState:
                 reason,
                 arrival.text,
                 milliseconds,
-                beyond=bool(behind),
-                behind=digests,
+                beyond=bool(ahead),
+                behind=self._forwarding.reach.with_behind([one.peer for one in ahead], arrival.path, self._now),
             )
         )
         self._leave(arrival)

@@ -8,12 +8,12 @@ would mend it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from heptox.peer.query.reach import peer_digest
 from heptox.peer.wire.messages import HELD_BACK, PeerId, ReceiptLine, Status, peers_of
 
 MOST_NAMED: Final = 20
@@ -37,24 +37,17 @@ class Lack(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """One way in which an answer lacks something: at so many ``peers``, the first of which are ``named``, what it
-    ``costs``, and what would ``mend`` it.
+    """One way in which an answer lacks something: at so many ``peers``, the first of which are ``named``, and with how
+    many that are known ``behind`` them and were not asked along other paths; what it ``costs``, and what would ``mend``
+    it.
     """
 
     lack: Lack
     peers: int
+    behind: int
     named: tuple[str, ...]
     costs: str
     mend: str
-
-
-def peer_digest(asker: PeerId, peer: PeerId) -> str:
-    """What tells an asker that a peer which it knows is meant, and nobody who the others are.
-
-    >>> peer_digest("A", "C") == peer_digest("A", "C") != peer_digest("B", "C")
-    True
-    """
-    return hashlib.blake2b(f"{asker} {peer}".encode(), digest_size=8).hexdigest()
 
 
 def shortfalls(*receipts: Sequence[ReceiptLine]) -> tuple[Shortfall, ...]:
@@ -62,13 +55,25 @@ def shortfalls(*receipts: Sequence[ReceiptLine]) -> tuple[Shortfall, ...]:
     of who has made them; none where it is complete.
     """
     found: dict[Lack, list[ReceiptLine]] = {}
+    behind: dict[Lack, set[str]] = {}
     for lines in receipts:
-        whole = _whole(lines)
-        asked = {peer_digest(line.path[0].peer, line.peer) for line in lines if line.status.complete}
+        whole, asked = _whole(lines), _answered(lines)
         for line in lines:
             for lack in _lacks(line, whole, asked):
                 found.setdefault(lack, []).append(line)
-    return tuple(_shortfall(lack, found[lack]) for lack in Lack if lack in found)
+                behind.setdefault(lack, set()).update(digest for digest in line.behind if digest not in asked)
+    return tuple(_shortfall(lack, found[lack], len(behind[lack])) for lack in Lack if lack in found)
+
+
+def reached(lines: Sequence[ReceiptLine]) -> tuple[int, int]:
+    """How many peers have answered, along some path, and of how many it is known that there are."""
+    named = {peer_digest(line.peer) for line in lines}
+    return len(_answered(lines)), len(named.union(*(line.behind for line in lines)))
+
+
+def _answered(lines: Sequence[ReceiptLine]) -> set[str]:
+    """The digests of the peers that have answered, or have nothing to answer, for nothing was lost."""
+    return {peer_digest(line.peer) for line in lines if line.status is Status.ANSWERED or line.complete}
 
 
 def _whole(lines: Sequence[ReceiptLine]) -> set[PeerId]:
@@ -103,10 +108,10 @@ def _lacks(line: ReceiptLine, whole: set[PeerId], asked: set[str]) -> Iterator[L
         yield Lack.HOP_LIMIT  # behind a path that others lead around, nobody is left out
 
 
-def _shortfall(lack: Lack, lines: list[ReceiptLine]) -> Shortfall:
+def _shortfall(lack: Lack, lines: list[ReceiptLine], behind: int) -> Shortfall:
     names = {line.peer: line.name for line in lines}
     costs, mend = _WORDS[lack]
-    return Shortfall(lack, len(names), tuple(names.values())[:MOST_NAMED], costs(lines), mend(lines))
+    return Shortfall(lack, len(names), behind, tuple(names.values())[:MOST_NAMED], costs(lines), mend(lines))
 
 
 # -- words -----------------------------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ class ReceiptLine:
     and the paths that the peer hides, ``reason`` a sentence for a status that is not plain, ``text`` the translation
     when an explanation was asked for, ``milliseconds`` from the question to this line. ``beyond`` says that peers
     behind this one were not reached along this path, or did not report: their answers along this path, if any, are
-    missing from the count. Where the hop limit is why, ``behind`` are their digests (``verdict.peer_digest``), or none
+    missing from the count. ``behind`` are the digests (``reach.peer_digest``) of those of them that are known, or none
     where these are too many.
     """
 

@@ -7,7 +7,7 @@ import { leavesOf, shownElement } from "./items.js";
  * @typedef {import("./items.js").Element} Element
  * @typedef {Origin & {status: string, complete: boolean, items: number, losses: string[], reason: string, text: string,
  *   milliseconds: number, beyond: boolean}} ReceiptLine
- * @typedef {{lack: string, peers: number, named: string[], costs: string, mend: string}} Shortfall how an answer lacks something
+ * @typedef {{lack: string, peers: number, behind: number, named: string[], costs: string, mend: string}} Shortfall how an answer lacks something
  * @typedef {{query: string, complete: boolean, items: number, lines: ReceiptLine[], missing: Shortfall[]}} Receipt
  * @typedef {{item: string, origin: Origin, repeated: boolean, element: Element | null, cells: Map<string, string>}} Row
  * @typedef {{name: string, width: number}} Column `width` in characters

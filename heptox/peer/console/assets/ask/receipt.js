@@ -52,8 +52,8 @@ export function Verdict({ answer, receipt }) {
 
 /** One way in which an answer lacks something. @param {{shortfall: Shortfall}} props */
 function Missing({ shortfall }) {
-  const { lack, peers, named, costs, mend } = shortfall;
-  return html`<li><b><${Text} value=${lack} most=${60} /></b> at ${named.map((name, place) => html`${place ? ", " : ""}<${Text} value=${name} most=${60} />`)}${peers > named.length ? ` and ${peers - named.length} more` : ""}.
+  const { lack, peers, behind, named, costs, mend } = shortfall;
+  return html`<li><b><${Text} value=${lack} most=${60} /></b> at ${named.map((name, place) => html`${place ? ", " : ""}<${Text} value=${name} most=${60} />`)}${peers > named.length ? ` and ${peers - named.length} more` : ""}${behind ? `, with ${counted(behind, "peer")} known behind` : ""}.
     It may cost <${Text} value=${costs} most=${400} />. What would mend it: <${Text} value=${mend} most=${400} />.</li>`;
 }
 
