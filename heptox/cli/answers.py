@@ -120,6 +120,8 @@ def remark(line: ReceiptLineModel) -> str:
     parts = [line.reason, *(f"lost: {loss}" for loss in line.losses)]
     if line.beyond:
         parts.append("peers behind it were not asked along this path")
+    if line.items and not line.signed:
+        parts.append("not signed")
     return "; ".join(part for part in parts if part)
 
 

@@ -71,9 +71,11 @@ from heptox.feed.router import Router as Router
 from heptox.feed.routes import NEWS as NEWS
 from heptox.feed.signing import (
     Gate as Gate,
-    Signatures as Signatures,
-    Unsigned as Unsigned,
     UnverifiedError as UnverifiedError,
 )
 from heptox.feed.table import MOST_DECIDED as MOST_DECIDED
 from heptox.feed.trust import Following as Following
+from heptox.signatures import (
+    Signatures as Signatures,
+    Unsigned as Unsigned,
+)

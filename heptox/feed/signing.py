@@ -7,7 +7,6 @@ nothing of it: a :class:`Gate` stands before it, signs what it sends, and lets i
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
 
 from heptox.feed.messages import (
     Announce,
@@ -19,30 +18,7 @@ from heptox.feed.messages import (
     Replay,
     digest_under,
 )
-
-
-class Signatures(Protocol):
-    """Signs as one peer, and verifies what any peer has signed; any number of threads may."""
-
-    def sign(self, data: bytes) -> bytes:
-        """The signature of this peer under some bytes: always the same for the same."""
-        ...
-
-    def verify(self, peer: PeerId, signature: bytes, data: bytes) -> bool:
-        """Whether a peer has signed some bytes; ``False`` also for an id that is none."""
-        ...
-
-
-class Unsigned:
-    """Signatures of those who trust each other, as emulated peers do: none."""
-
-    def sign(self, data: bytes) -> bytes:  # noqa: ARG002
-        """No signature."""
-        return b""
-
-    def verify(self, peer: PeerId, signature: bytes, data: bytes) -> bool:  # noqa: ARG002
-        """Everything is taken."""
-        return True
+from heptox.signatures import Signatures
 
 
 class UnverifiedError(Exception):

@@ -40,6 +40,7 @@ from heptox.peer.record.recording import Recorder
 from heptox.peer.record.stalls import stalls_watched
 from heptox.peer.runner import Runner
 from heptox.peer.wire.address import Listening, PeerAddress
+from heptox.peer.wire.identity import Ed25519
 from heptox.peer.wire.libp2p import Libp2pTransport
 from heptox.peer.wire.messages import Hop
 from heptox.peer.wire.transport import TransportLimits
@@ -133,7 +134,8 @@ def _service(
     limits = replace(
         standard, hops=settings.hops, budget=settings.budget, seconds=max(standard.seconds, settings.timeout)
     )
-    state = PeerState(identity.peer_id, settings.name, limits, schema_key(folder.schema()))
+    signatures = Ed25519(identity)
+    state = PeerState(identity.peer_id, settings.name, limits, schema_key(folder.schema()), signatures)
     recorder = Recorder(identity.peer_id, opened.audit, Metrics())
     runner = Runner(state, transport, answering, recorder)
     own = OwnEvaluation(opened.store, Hop(identity.peer_id, settings.name), evaluating, limits)

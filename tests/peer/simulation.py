@@ -38,6 +38,7 @@ from heptox.peer.query.events import (
 )
 from heptox.peer.query.state import PeerState
 from heptox.peer.wire.messages import Answers, Cancel, End, Error, Status, decode, encode, peers_of, sender
+from heptox.signatures import Signatures, Unsigned
 
 Symbols = list[int]
 Peers = tuple[str, ...]
@@ -130,9 +131,12 @@ class Simulation:
     evaluations: dict[tuple[str, str, str], list[int]] = field(default_factory=dict)
     """The budgets of each peer's evaluations of a body for a sender, in their order."""
     messages: list[tuple[str, str, object]] = field(default_factory=list)
+    signatures: Callable[[str], Signatures] = lambda _: Unsigned()
 
     def __post_init__(self) -> None:
-        self.states = {peer: PeerState(peer, f"peer {peer}", self.limits) for peer in self.world.peers}
+        self.states = {
+            peer: PeerState(peer, f"peer {peer}", self.limits, "", self.signatures(peer)) for peer in self.world.peers
+        }
         self.channels: dict[tuple[str, ...], deque[tuple[str, Event]]] = {}
         self.alarms: list[tuple[float, str]] = []
         self.links: dict[tuple[str, str], tuple[str, str]] = {}
@@ -142,8 +146,10 @@ class Simulation:
 
     # -- running -----------------------------------------------------------------------------------------------------
 
-    def ask(self, peer: str, symbols: Symbols, hops: int, seconds: float = 10.0, budget: int = 10**6) -> None:
-        self.hand_in(peer, Asked("q", symbols, str(symbols), hops, seconds, budget, explain=True))
+    def ask(
+        self, peer: str, symbols: Symbols, hops: int, seconds: float = 10.0, budget: int = 10**6, query: str = "q"
+    ) -> None:
+        self.hand_in(peer, Asked(query, symbols, str(symbols), hops, seconds, budget, explain=True))
 
     def hand_in(self, peer: str, event: Event) -> None:
         if peer not in self.dead:

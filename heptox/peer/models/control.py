@@ -353,11 +353,13 @@ class ReceiptLineModel(Origin):
     text: str
     milliseconds: int
     beyond: bool
+    signed: bool = False
 
     @classmethod
     def of_line(cls, line: ReceiptLine) -> Self:
-        """The line of a receipt."""
-        return cls.made_of(line, path=tuple(hop.name for hop in line.path))
+        """The line of a receipt: its peer has ``signed`` it, or is the asker."""
+        path = tuple(hop.name for hop in line.path)
+        return cls.made_of(line, path=path, signed=bool(line.signature) or len(path) == 1)
 
 
 class BoundsModel(Exact):

@@ -5,7 +5,7 @@ One is an arrival: of a query id, along one path. The own user's arrives from no
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -14,6 +14,7 @@ from heptox.errors import PeerError
 from heptox.peer.query.bounds import Limits, cost_of, digest_of, size_of
 from heptox.peer.query.events import Exchange, Task
 from heptox.peer.query.forwarded_query import ForwardedQuery
+from heptox.peer.query.signing import ItemDigests
 from heptox.peer.wire.messages import (
     ITEM_COST,
     ITEM_LIMIT,
@@ -53,6 +54,7 @@ class Arrival:
     translating: dict[Task, HopPath] = field(default_factory=dict)
     forwarded: dict[Exchange, ForwardedQuery] = field(default_factory=dict)
     lines: list[ReceiptLine] = field(default_factory=list)
+    digests: ItemDigests = field(default_factory=ItemDigests)
 
     @property
     def path(self) -> HopPath:
@@ -63,12 +65,12 @@ class Arrival:
         """Whether something is still to come."""
         return bool(self.task or self.translating or self.forwarded)
 
-    def report(self, line: ReceiptLine) -> None:
+    def report(self, line: ReceiptLine, sign: Callable[[ReceiptLine], ReceiptLine] = lambda line: line) -> None:
         """Put a line of this peer's into the receipt: what it says can be printed, and has a translation where that was
-        asked for."""
+        asked for; that of the peer itself can be ``sign`` ed."""
         text = line.text if self.query.explain else ""
         losses, reason = tuple(map(printable, line.losses)), printable(line.reason)
-        self.lines.append(replace(line, losses=losses, reason=reason, text=text))
+        self.lines.append(sign(replace(line, losses=losses, reason=reason, text=text)))
 
     def admit(self, items: Iterable[str], limits: Limits) -> tuple[list[str], str | None]:
         """Take items off what may come: those that may be sent, and what the others exceed if these are not all."""

@@ -15,6 +15,7 @@ have in :mod:`~heptox.peer.query.evaluations`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from heptox.errors import Fault, PeerError
 from heptox.peer.query.admission import Admission
@@ -48,6 +49,7 @@ from heptox.peer.query.events import (
 )
 from heptox.peer.query.forwarded_query import UNEXPECTED, ForwardedQuery
 from heptox.peer.query.forwarding import Forwarding, elapsed
+from heptox.peer.query.signing import LineSigning
 from heptox.peer.query.verdict import shortfalls
 from heptox.peer.wire.messages import (
     Answers,
@@ -64,6 +66,7 @@ from heptox.peer.wire.messages import (
     peers_of,
 )
 from heptox.printable import printable
+from heptox.signatures import Signatures, Unsigned
 
 
 class PeerState:
@@ -71,7 +74,8 @@ class PeerState:
 
     A state can be pickled, and goes on elsewhere as if nothing had happened.
 
-    ``schema`` identifies the peer's schema: queries in the words of another one are refused; empty, none is.
+    ``schema`` identifies the peer's schema: queries in the words of another one are refused; empty, none is. Lines of
+    receipts are signed, and verified, by ``signatures``, if there are any.
 
     >>> state = PeerState("A", "Montreal")
     >>> state.handle(Asked("q1", "//Name", "//Name", hops=2, seconds=10, budget=10_000), now=0.0)[1].task
@@ -82,11 +86,19 @@ class PeerState:
     <Status.ANSWERED: 'answered'>
     """
 
-    def __init__(self, peer: PeerId, name: str, limits: Limits | None = None, schema: str = "") -> None:
+    def __init__(
+        self,
+        peer: PeerId,
+        name: str,
+        limits: Limits | None = None,
+        schema: str = "",
+        signatures: Signatures | None = None,
+    ) -> None:
         self.peer = peer
         self.name = name
         self.schema = schema
         self.limits = limits or Limits()
+        self._signing = LineSigning(signatures or Unsigned())
         self.admission = Admission(peer, name, self.limits, schema)
         self._own: dict[str, Arrival] = {}
         self._arrived: dict[Exchange, Arrival] = {}
@@ -245,9 +257,20 @@ class PeerState:
                 milliseconds,
                 beyond=bool(ahead),
                 behind=self._forwarding.reach.with_behind([one.peer for one in ahead], arrival.path, self._now),
-            )
+            ),
+            partial(self._signed, arrival),
         )
         self._leave(arrival)
+
+    def _signed(self, arrival: Arrival, line: ReceiptLine) -> ReceiptLine:
+        if arrival.exchange is None:  # nobody stands between
+            return line
+        return self._signing.signed(arrival.query.query, line, arrival.digests.of(arrival.path))
+
+    def _verified(self, arrival: Arrival, line: ReceiptLine) -> ReceiptLine:
+        if arrival.exchange is not None:  # the asker does
+            return line
+        return self._signing.verified(arrival.query.query, line, arrival.digests.of(line.path))
 
     def _leave(self, arrival: Arrival) -> None:
         unwanted = self._evaluations.leave(arrival)
@@ -283,7 +306,8 @@ class PeerState:
         elif isinstance(message, Answers):
             self._neighbour_answers(arrival, forwarded, message)
         elif isinstance(message, End):
-            self._forwarding.end(arrival, exchange, message.receipt, self._now)
+            receipt = tuple(self._verified(arrival, line) for line in message.receipt)
+            self._forwarding.end(arrival, exchange, receipt, self._now)
             self._conclude(arrival)
         elif isinstance(message, Error):
             status = Status.FAILED if message.status.complete else message.status
@@ -347,6 +371,8 @@ class PeerState:
     def _pass(self, arrival: Arrival, origin: HopPath, items: Iterable[str]) -> tuple[int, str | None]:
         """Send items towards the asker: how many were sent, and what they exceed if these are not all."""
         admitted, excess = arrival.admit(items, self.limits)
+        if self._signing.is_used and (arrival.exchange is None) != (origin is arrival.path):
+            arrival.digests.add(origin, admitted)  # own ones are signed, others are verified
         if arrival.exchange is not None:
             for batch in batches(admitted, self.limits.batch):
                 self._out.append(Send(arrival.exchange, Answers(arrival.query.query, origin, batch)))

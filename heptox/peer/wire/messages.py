@@ -25,6 +25,7 @@ from heptox.codec import (
     Name,
     Plain,
     Sentence,
+    data,
     malformed,
     number,
     sequence,
@@ -116,7 +117,8 @@ class ReceiptLine:
     when an explanation was asked for, ``milliseconds`` from the question to this line. ``beyond`` says that peers
     behind this one were not reached along this path, or did not report: their answers along this path, if any, are
     missing from the count. ``behind`` are the digests (``reach.peer_digest``) of those of them that are known, or none
-    where these are too many.
+    where these are too many. ``signature`` is that of the peer itself (:mod:`heptox.peer.query.signing`), which the
+    asker leaves only where it is right.
     """
 
     path: HopPath
@@ -128,6 +130,7 @@ class ReceiptLine:
     milliseconds: int = 0
     beyond: bool = False
     behind: Annotated[tuple[Identifier, ...], Default((), written=False)] = ()
+    signature: Annotated[bytes, data(64), Default(b"", written=False)] = b""
 
     @property
     def peer(self) -> PeerId:
