@@ -24,7 +24,7 @@ test: $(VENV)/.development ## everything: check, and the tests
 
 # Properties are tried on other examples for each commit, and on the same ones whenever that is tested again; what fails
 # is kept in .hypothesis and tried first. tests/conftest.py says what runs in one process, and in which order, and which
-# files take so long that each commit has a fourth of them, in turn: those left out are counted as deselected.
+# files take so long that each commit has a sixth of them, in turn: those left out are counted as deselected.
 tests: $(VENV)/.development ## the tests alone
 	@commit=$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0); seed=$${SEED:-$$((0x$$commit))}; \
 	export HEPTOX_TESTS_TURN=$$seed; $(RUN_TESTS)
