@@ -80,7 +80,7 @@ class Assembly(Construction[_Match]):
         except NotColumnarError:
             yield from self._one_by_one(row for batch in batches for row in _rows(batch))
             return
-        for part in chain.from_iterable(map(columns.parts, batches)):
+        for part in columns.parts(batches):
             try:
                 yield columns.answers(part)
             except NotColumnarError:

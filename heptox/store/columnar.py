@@ -1,13 +1,13 @@
 """Items put together column by column: what the rows of a statement hold, for thousands of matches at once.
 
 This is what :class:`heptox.store.items.Construction` does for one match after the other. It is done where each
-expression has a fixed number of items in every match, each of which is there or not; of that, a query can be looked
-at without any match.
+expression has a fixed number of items in every match, each of which is there or not, and where what inner loops make is
+content alone; of that, a query can be looked at without any match.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, TypeAlias
@@ -59,6 +59,8 @@ class Kind(Enum):
     TEXT = auto()
     ATOM = auto()
     NUMBER = auto()
+    CONTENT = auto()
+    """Any number of elements and texts, as content of an element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,34 +93,64 @@ class Portion:
 
 
 class Columns:
-    """Puts the rows of a plan together to items, where all of its matches are of loops at the top.
+    """Puts the rows of a plan together to items: first those of inner loops, which follow the rows they belong to.
 
     ``most`` is how many bytes an item may have. Raises :class:`NotColumnarError` for plans that are not so.
     """
 
     def __init__(self, plan: Plan, read: Read, most: int) -> None:
-        if any(branch.above or branch.member.blocks for branch in plan.branches):
-            raise NotColumnarError
         self._plan = plan
         self._read = read
         self._most = most
+        self._levels = np.array([len(branch.above) for branch in plan.branches], np.int64)
+        self._above = [_place_of(branch.above[-1], plan.branches) if branch.above else -1 for branch in plan.branches]
         types = [pa.int64(), pa.int32(), *[_STRING] * plan.texts, *[pa.int64()] * plan.offsets]
-        nothing = _batch(types)
-        self._width = max((len(self._serialised(branch, nothing)) for branch in plan.branches), default=0)
+        self._width = max((len(items) for _, items in self._serialised(_batch(types))), default=0)
         templates = [branch.member.template for branch in plan.branches]
         self._constant = max(map(_constant_characters, templates), default=0)
         self._copies = max(map(_copies, templates), default=0)
 
-    def parts(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Rows, fewer at a time where their items are long."""
-        waiting = [rows]
-        while waiting:
-            part = waiting.pop()
-            half = len(part) // 2
-            if half < FEW or self._made(part) <= MOST_READ:
-                yield part
-            else:
-                waiting += [part.slice(half), part.slice(0, half)]
+    def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows of whole matches, fewer at a time where their items are long."""
+        for rows in self._whole(batches):
+            waiting = [rows]
+            while waiting:
+                part = waiting.pop()
+                half = self._middle(part)
+                if half < FEW or self._made(part) <= MOST_READ:
+                    yield part
+                else:
+                    waiting += [part.slice(half), part.slice(0, half)]
+
+    def _whole(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows of batches, cut where matches at the top begin."""
+        if not self._levels.any():
+            yield from batches
+            return
+        begun: list[pa.RecordBatch] = []  # the rows of a match that may go on
+        for batch in batches:
+            tops = self._tops(batch)
+            if not len(tops):
+                begun.append(batch)
+                continue
+            ended = _one_batch([*begun, batch.slice(0, tops[-1])])
+            begun = [batch.slice(tops[-1])]
+            if len(ended):
+                yield ended
+        if begun:
+            yield _one_batch(begun)
+
+    def _tops(self, rows: pa.RecordBatch) -> Numbers:
+        """Where matches at the top begin."""
+        return np.flatnonzero(self._levels[_numbers(rows.column(0))] == 0)
+
+    def _middle(self, rows: pa.RecordBatch) -> int:
+        """Where rows may be cut in two; 0 where they are of one match."""
+        half = len(rows) // 2
+        if not self._levels.any():
+            return half
+        tops = self._tops(rows)
+        return int(tops[np.searchsorted(tops, half, side="right") - 1])
 
     def _made(self, rows: pa.RecordBatch) -> int:
         """How many bytes the items of rows have, about; elements that are read in documents aside."""
@@ -131,13 +163,10 @@ class Columns:
         """
         if self._made(rows) > MOST_READ:
             raise NotColumnarError
-        branches = _numbers(rows.column(0))
         found: list[Texts] = []
         keys = []
-        for number, branch in enumerate(self._plan.branches):
-            at = np.flatnonzero(branches == number)
-            mine = rows if len(at) == len(branches) else rows.take(pa.array(at))
-            for turn, items in enumerate(self._serialised(branch, mine)):
+        for at, serialised in self._serialised(rows):
+            for turn, items in enumerate(serialised):
                 found.append(items.drop_null())
                 keys.append(at[_present(items)] * self._width + turn)
         if len(found) == 1:
@@ -150,16 +179,93 @@ class Columns:
             raise NotColumnarError
         return Portion(_numbers(rows.column(1))[key // max(1, self._width)].tolist(), items.to_pylist())
 
-    def _serialised(self, branch: Branch, rows: pa.RecordBatch) -> list[Texts]:
-        match = _Matches(branch.member, rows, self._plan.texts, self._read)
-        return [match.serialised(items) for items in match.items(branch.member.template)]
+    def _serialised(self, rows: pa.RecordBatch) -> list[tuple[Numbers, list[Texts]]]:
+        """For each branch at the top which rows are its matches, and their items, serialised."""
+        branches = _numbers(rows.column(0))
+        levels = self._levels[branches]
+        inner: list[_Inner] = []
+        for level in range(int(self._levels.max(initial=0)), 0, -1):
+            above = np.maximum.accumulate(np.where(levels == level - 1, np.arange(len(branches)), -1))
+            made: list[_Inner] = []
+            for number in np.flatnonzero(self._levels == level).tolist():
+                at, match = self._matches(rows, branches, number, inner)
+                items = match.content(self._plan.branches[number].member.template)
+                made.append(_Inner(number, at, above[at], items))
+            inner = made
+        tops = [self._matches(rows, branches, number, inner) for number in np.flatnonzero(self._levels == 0).tolist()]
+        templates = [branch.member.template for branch in self._plan.branches if not branch.above]
+        return [
+            (at, [match.serialised(items) for items in match.items(template)])
+            for (at, match), template in zip(tops, templates, strict=True)
+        ]
+
+    def _matches(
+        self, rows: pa.RecordBatch, branches: Numbers, number: int, inner: Sequence[_Inner]
+    ) -> tuple[Numbers, _Matches]:
+        at = np.flatnonzero(branches == number)
+        found = rows if len(at) == len(branches) else rows.take(pa.array(at))
+        member = self._plan.branches[number].member
+        mine = [one for one in inner if self._above[one.branch] == number]
+        turns = {
+            turn: [one for one in mine if self._plan.branches[one.branch].turn == turn] for turn, _ in member.blocks
+        }
+        blocks = {turn: _gathered(at, several) for turn, several in turns.items()}
+        return at, _Matches(member, found, self._plan.texts, self._read, blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Inner:
+    """What the matches of a ``branch`` make in one place of those ``above`` them, by rows: ``at`` these they stand."""
+
+    branch: int
+    at: Numbers
+    above: Numbers
+    items: Items
+
+
+def _place_of(branch: Branch, branches: Sequence[Branch]) -> int:
+    return next(number for number, other in enumerate(branches) if other is branch or other == branch)
+
+
+def _gathered(at: Numbers, several: Sequence[_Inner]) -> Items:
+    """For each of the rows ``at`` what stands in one place of it: what all rows below make, one after the other."""
+    kinds = {(one.items.kind, one.items.name) for one in several}
+    if len(kinds) > 1:
+        raise NotColumnarError
+    rows = np.concatenate([np.zeros(0, np.int64), *(one.at for one in several)])
+    above = np.concatenate([np.zeros(0, np.int64), *(one.above for one in several)])
+    order = np.argsort(rows)
+    places = np.searchsorted(at, above[order])
+    made = [one.items.values if one.items.xml is None else one.items.xml for one in several]
+    texts = pa.concat_arrays([pa.nulls(0, _STRING), *made]).take(pa.array(order))
+    counts = np.bincount(places, minlength=len(at))
+    if any(kind is Kind.ATTRIBUTE for kind, _ in kinds):
+        if counts.max(initial=0) > 1:
+            raise NotColumnarError  # an error, of which is said where it is
+        of_row = np.full(len(at), -1)
+        of_row[places] = np.arange(len(places))
+        values = texts.take(pa.array(of_row, mask=of_row < 0))
+        return Items(Kind.ATTRIBUTE, values, name=several[0].items.name)
+    return Items(Kind.CONTENT, None, _joined(texts, counts))
+
+
+def _joined(texts: Texts, counts: Numbers) -> Texts:
+    """So many texts each, one after the other."""
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    offsets = np.frombuffer(texts.buffers()[1] or bytes(8), np.int64, len(texts) + 1, texts.offset * 8)
+    # Texts of neighbouring rows are neighbours in memory: only the places are left out where one ends.
+    data = texts.buffers()[2] or pa.py_buffer(b"")
+    return pa.LargeStringArray.from_buffers(len(counts), pa.py_buffer(offsets[ends]), data)
 
 
 class _Matches:
-    """The matches of a member: rows, of whose columns so many are texts."""
+    """The matches of a member: rows, of whose columns so many are texts, with the content that inner loops make."""
 
-    def __init__(self, member: Member, rows: pa.RecordBatch, texts: int, read: Read) -> None:
+    def __init__(
+        self, member: Member, rows: pa.RecordBatch, texts: int, read: Read, blocks: Mapping[int, Items]
+    ) -> None:
         self._member = member
+        self._blocks = blocks
         self._documents = rows.column(1)
         self._texts = rows.columns[2 : 2 + texts]
         self._offsets = rows.columns[2 + texts :]
@@ -185,9 +291,9 @@ class _Matches:
             case syntax.Data(argument):
                 return [Items(Kind.ATOM, items.string()) for items in self.items(argument)]
             case syntax.PathExpression():
-                _, part = self._member.part(expression)
+                number, part = self._member.part(expression)
                 if isinstance(part, Block):
-                    raise NotColumnarError
+                    return [self._blocks[number]]
                 return self._slot(part)
             case _:
                 raise NotColumnarError
@@ -213,6 +319,15 @@ class _Matches:
             raise NotColumnarError
         places = zip(documents.to_pylist(), nodes.to_pylist(), stops.to_pylist(), strict=True)
         return pa.array([None if node is None else self._read(doc, node, stop) for doc, node, stop in places], _STRING)
+
+    def content(self, expression: syntax.Expression) -> Items:
+        """The items of an expression as one: content of an element, or an attribute."""
+        items = self.items(expression)
+        if len(items) == 1 and items[0].kind is Kind.ATTRIBUTE:
+            return items[0]
+        if any(each.kind not in (Kind.ELEMENT, Kind.TEXT, Kind.CONTENT) for each in items):
+            raise NotColumnarError  # spaces may have to stand between them and others, or they are no content
+        return Items(Kind.CONTENT, None, _concatenated(self._constant(""), *self._content(items)))
 
     # -- constructors ----------------------------------------------------------------------------------------------
 
@@ -266,6 +381,8 @@ class _Matches:
     def serialised(self, items: Items) -> Texts:
         """Items by the ``adaptive`` method."""
         match items.kind:
+            case Kind.CONTENT:
+                raise NotColumnarError  # items of their own
             case Kind.ATTRIBUTE:
                 return _concatenated(f'{shown_name(items.name)}="', _escaped(items.string(), IN_ITEM), '"')
             case Kind.ATOM:
@@ -301,6 +418,13 @@ def _copies(template: syntax.Expression) -> int:
 def _batch(types: Sequence[pa.DataType]) -> pa.RecordBatch:
     """No rows, of columns of some types."""
     return pa.RecordBatch.from_arrays([pa.nulls(0, each) for each in types], [f"k{n}" for n in range(len(types))])
+
+
+def _one_batch(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of batches of one kind."""
+    if len(batches) == 1:
+        return batches[0]
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0] if any(map(len, batches)) else batches[0]
 
 
 def _element(opening: Texts | str, content: Texts, name: str) -> Texts:

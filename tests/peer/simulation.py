@@ -86,32 +86,28 @@ def answer(world: World, path: Peers, symbols: Symbols, hops: int) -> dict[Peers
 def lacking(world: World, asker: str, symbols: Symbols, hops: int) -> set[str]:
     """What an answer lacks, in a network in which nothing fails, computed directly: by the names of receipts."""
     found: set[str] = set()
-    asked: dict[str, list[tuple[bool, Status]]] = {}
+    answered: set[str] = set()
     cut: set[str] = set()
 
-    def go(path: Peers, asking: Symbols, *, has_all: bool) -> None:
-        asked.setdefault(path[-1], []).append((has_all, Status.ANSWERED))
+    def go(path: Peers, asking: Symbols) -> None:
+        answered.add(path[-1])
         for other in world.neighbours(path[-1]):
-            translated = world.translated(path[-1], other, asking)
             if other in path or (hops == 0 and len(path) == 1):
                 continue
             if len(path) > hops:
                 cut.add(other)
-            elif translated is None:
+                continue
+            mapping = world.edges[path[-1], other]
+            translated = world.translated(path[-1], other, asking)
+            if mapping is None or translated is None:
                 found.add("refused")
-            else:
-                mapping = world.edges[path[-1], other] or {}
-                keeps = has_all and all(symbol in mapping for symbol in asking)
-                if translated:
-                    go((*path, other), translated, has_all=keeps)
-                else:
-                    asked.setdefault(other, []).append((keeps, Status.NOTHING))
+                continue
+            if any(symbol not in mapping for symbol in asking):
+                found.add("lost on the way" if translated else "not asked")
+            if translated:
+                go((*path, other), translated)
 
-    go((asker,), symbols, has_all=True)
-    for ways in asked.values():
-        if not any(has_all for has_all, _ in ways):
-            found |= {"not asked" if status is Status.NOTHING else "lost on the way" for _, status in ways}
-    answered = {peer for peer, ways in asked.items() if any(status is Status.ANSWERED for _, status in ways)}
+    go((asker,), symbols)
     return found | ({"hop limit"} if cut - answered else set())
 
 

@@ -130,27 +130,23 @@ def test_an_answer_that_lacks_nothing_is_complete(line: Path) -> None:
     [
         pytest.param("//note", {"not_asked": "bob"}, id="a leaf"),
         pytest.param("//person[note = 'n']/name", {"not_asked": "bob"}, id="a condition"),
-        pytest.param("//person[not(note)]/name", {"lost_on_the_way": "bob cleo"}, id="a negation"),
+        pytest.param("//person[not(note)]/name", {"lost_on_the_way": "bob"}, id="a negation"),
         pytest.param("//visit[what = 'tea']/day", {"not_asked": "bob"}, id="a condition of a part"),
-        pytest.param("//person/(name | note)", {"lost_on_the_way": "bob cleo"}, id="an alternative"),
-        pytest.param("//person/*", {"lost_on_the_way": "bob cleo"}, id="a wildcard"),
-        pytest.param("//person", {"lost_on_the_way": "bob cleo"}, id="a whole element"),
-        pytest.param(
-            "for $p in //person return <r>{$p/name}{$p/note}</r>", {"lost_on_the_way": "bob cleo"}, id="a slot"
-        ),
+        pytest.param("//person/(name | note)", {"lost_on_the_way": "bob"}, id="an alternative"),
+        pytest.param("//person/*", {"lost_on_the_way": "bob"}, id="a wildcard"),
+        pytest.param("//person", {"lost_on_the_way": "bob"}, id="a whole element"),
+        pytest.param("for $p in //person return <r>{$p/name}{$p/note}</r>", {"lost_on_the_way": "bob"}, id="a slot"),
         pytest.param(
             "for $p in //person return <r>{for $v in $p/visit return $v/what}</r>",
-            {"lost_on_the_way": "bob cleo"},
+            {"lost_on_the_way": "bob"},
             id="a nested part",
         ),
         pytest.param("count(//note)", {"not_asked": "bob"}, id="a count"),
         pytest.param("max(//visit[what]/day/string())", {"not_asked": "bob"}, id="a maximum"),
-        pytest.param(
-            "for $p in //person order by $p/note return $p/name", {"lost_on_the_way": "bob cleo"}, id="an order"
-        ),
+        pytest.param("for $p in //person order by $p/note return $p/name", {"lost_on_the_way": "bob"}, id="an order"),
         pytest.param("(count(//name), count(//note))", {"not_asked": "bob"}, id="one of two cores"),
-        pytest.param("if (//note) then 'yes' else 'no'", {"lost_on_the_way": "bob cleo"}, id="a question"),
-        pytest.param("//person[visit/what = 'tea' or phone = '1']/name", {"lost_on_the_way": "bob cleo"}, id="an or"),
+        pytest.param("if (//note) then 'yes' else 'no'", {"lost_on_the_way": "bob"}, id="a question"),
+        pytest.param("//person[visit/what = 'tea' or phone = '1']/name", {"lost_on_the_way": "bob"}, id="an or"),
         pytest.param(
             "for $p in //person, $q in //person where $p/note = $q/note return $p/name",
             {"not_asked": "bob"},

@@ -70,16 +70,21 @@ def test_who_asks_only_itself_lacks_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "detour", [line("ACB", Status.ANSWERED, NO_ARROW), line("ACB", Status.NOTHING, NO_ARROW, beyond=True)]
+    ("detour", "named"),
+    [
+        (line("ACB", Status.ANSWERED, NO_ARROW), "lost on the way"),
+        (line("ACB", Status.NOTHING, NO_ARROW, beyond=True), "not asked"),
+        (line("ACB", Status.ANSWERED, "x: hidden"), "hidden"),
+    ],
 )
-def test_what_a_detour_loses_is_not_missing_where_the_peer_has_answered_whole(detour: ReceiptLine) -> None:
-    assert lacks(OWN, line("AB"), line("AC"), detour) == []
-    assert lacks(OWN, line("AC"), detour) != []
+def test_what_a_detour_loses_is_missing_also_where_the_peer_has_answered_whole(detour: ReceiptLine, named: str) -> None:
+    """It says something else there, or the way that loses nothing speaks of fewer nodes."""
+    assert lacks(OWN, line("AB"), line("AC"), detour) == [named]
 
 
-def test_a_peer_is_not_whole_behind_a_hop_that_loses_something() -> None:
-    lossy = Status.ANSWERED, NO_ARROW
-    assert lacks(OWN, line("AB", *lossy), line("ABC"), line("AC", *lossy), line("ACB")) == ["lost on the way"]
+@pytest.mark.parametrize("code", ["HX7107", "HX7108", "HX7109"])
+def test_who_refuses_for_what_it_hides_does_not_fail(code: str) -> None:
+    assert lacks(OWN, line("AB", Status.FAILED, reason=f"{code} it is hidden")) == ["hidden"]
 
 
 def test_the_hop_limit_cuts_off_nobody_who_was_asked_along_another_path() -> None:

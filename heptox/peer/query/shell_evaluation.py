@@ -121,7 +121,7 @@ class ShellEvaluation:
         receipts = [[_failed(line) if line.peer in garbled else line for line in lines] for lines in asked.receipts]
         lines = tuple(line for lines in receipts for line in lines)
         missing = shortfalls(*receipts)
-        bounds = _bounds(question, missing, items)
+        bounds = _bounds(question, lines, missing, items)
         yield Conclude(Receipt(query, lines, len(items), missing, _report(question, asked, gathered, bounds)))
 
     async def _check(self, question: ShellQuestion) -> None:
@@ -183,14 +183,16 @@ def _denies(split: Split) -> bool:
     return any(isinstance(node, asked) for core in split.cores for node in syntax.nodes(core.query))
 
 
-def _bounds(question: ShellQuestion, missing: Sequence[Shortfall], items: Sequence[str]) -> Bounds | None:
+def _bounds(
+    question: ShellQuestion, lines: Sequence[ReceiptLine], missing: Sequence[Shortfall], items: Sequence[str]
+) -> Bounds | None:
     """What is known of the number of an incomplete answer: a count, or a maximum, is not lower where peers are not
     missing, and a minimum not higher. Nothing is known of sums, which may be of what is negative; where something was
     lost, or nodes are asked for that have no others: what is not heard of may be there; or where the shell does more.
     """
     if not missing:
         return None
-    peers, lacks = sum(one.peers + one.behind for one in missing), {one.lack for one in missing}
+    peers, lacks = len({line.peer for line in lines if not line.complete}), {one.lack for one in missing}
     is_lost = not lacks.isdisjoint((Lack.LOST, Lack.NOT_ASKED, Lack.HIDDEN))
     aggregate = "" if is_lost or _denies(question.split) else question.split.aggregate
     number = items[0] if len(items) == 1 else ""

@@ -1,20 +1,21 @@
 """Whether an answer is complete, and what it lacks otherwise.
 
-An answer is **complete** when every peer within the hop limit that is known was asked, by a translation without loss,
-and has answered whole. A peer that several paths lead to has been asked so when it has along one of them; but a path
-along which somebody failed may have had more to say than others. What an answer lacks has a name, and something that
-would mend it.
+An answer is **complete** when every peer within the hop limit that is known was asked, along each path by a translation
+without loss, and has answered whole. That a peer is whole along one path excuses no other: what loses a condition, or a
+leaf, says something else there, and what loses nothing may speak of fewer nodes. What an answer lacks has a name, and
+something that would mend it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from heptox.peer.query.reach import peer_digest
-from heptox.peer.wire.messages import HELD_BACK, PeerId, ReceiptLine, Status, peers_of
+from heptox.peer.wire.messages import HELD_BACK, ReceiptLine, Status
 
 MOST_NAMED: Final = 20
 """Peers, and leaves, that a shortfall names."""
@@ -51,17 +52,17 @@ class Shortfall:
 
 
 def shortfalls(*receipts: Sequence[ReceiptLine]) -> tuple[Shortfall, ...]:
-    """What an answer lacks that is made of those to some queries, by the lines of their receipts, which begin with that
-    of who has made them; none where it is complete.
+    """What an answer lacks that is made of those to some queries, by the lines of their receipts; none where it is
+    complete.
     """
     found: dict[Lack, list[ReceiptLine]] = {}
     behind: dict[Lack, set[str]] = {}
     for lines in receipts:
-        whole, asked = _whole(lines), _answered(lines)
+        answered = _answered(lines)
         for line in lines:
-            for lack in _lacks(line, whole, asked):
+            for lack in _lacks(line, answered):
                 found.setdefault(lack, []).append(line)
-                behind.setdefault(lack, set()).update(digest for digest in line.behind if digest not in asked)
+                behind.setdefault(lack, set()).update(digest for digest in line.behind if digest not in answered)
     return tuple(_shortfall(lack, found[lack], len(behind[lack])) for lack in Lack if lack in found)
 
 
@@ -72,40 +73,30 @@ def reached(lines: Sequence[ReceiptLine]) -> tuple[int, int]:
 
 
 def _answered(lines: Sequence[ReceiptLine]) -> set[str]:
-    """The digests of the peers that have answered, or have nothing to answer, for nothing was lost."""
-    return {peer_digest(line.peer) for line in lines if line.status is Status.ANSWERED or line.complete}
+    """The digests of the peers that have answered."""
+    return {peer_digest(line.peer) for line in lines if line.status is Status.ANSWERED}
 
 
-def _whole(lines: Sequence[ReceiptLine]) -> set[PeerId]:
-    """The peers that have answered whole what they were asked without a loss, on the last hop or before."""
-    lossless: set[tuple[PeerId, ...]] = set()
-    whole: set[PeerId] = set()
-    least = min((len(line.path) for line in lines), default=0)  # of the peer itself, which need not be the asker
-    for line in sorted(lines, key=lambda line: len(line.path)):
-        peers = peers_of(line.path)
-        if all(map(HELD_BACK.search, line.losses)) and (len(peers) == least or peers[:-1] in lossless):
-            lossless.add(peers)
-            if line.complete:
-                whole.add(line.peer)
-    return whole
-
-
-def _lacks(line: ReceiptLine, whole: set[PeerId], asked: set[str]) -> Iterator[Lack]:
-    """What an answer lacks along one path, where some peers are ``whole`` along others, and ``asked`` by digests."""
-    if not line.status.complete:
+def _lacks(line: ReceiptLine, answered: set[str]) -> Iterator[Lack]:
+    """What an answer lacks along one path, where some peers have ``answered``, by digests, along others."""
+    if _IS_HELD_BACK.search(line.reason):
+        yield Lack.HIDDEN
+    elif not line.status.complete:
         yield Lack(line.status.value)
-    elif line.peer not in whole:
-        if line.status is Status.NOTHING:
-            yield Lack.NOT_ASKED
-        else:
-            is_hidden = any(map(HELD_BACK.search, line.losses))
-            if is_hidden:
-                yield Lack.HIDDEN
-            if not (is_hidden and all(map(HELD_BACK.search, line.losses))):
-                yield Lack.LOST  # on the last hop, or before
-    is_cut = line.status is Status.ANSWERED and line.beyond and len(line.path) > 1  # who asks nobody wants no others
-    if is_cut and not (line.behind and asked.issuperset(line.behind)):
-        yield Lack.HOP_LIMIT  # behind a path that others lead around, nobody is left out
+    elif line.status is Status.NOTHING:
+        yield from [Lack.NOT_ASKED] if line.losses else []
+    else:
+        if any(map(HELD_BACK.search, line.losses)):
+            yield Lack.HIDDEN
+        if not all(map(HELD_BACK.search, line.losses)):
+            yield Lack.LOST
+        is_cut = line.beyond and len(line.path) > 1  # who asks nobody wants no others
+        if is_cut and not (line.behind and answered.issuperset(line.behind)):
+            yield Lack.HOP_LIMIT  # nobody is left out behind a path that others lead around
+
+
+_IS_HELD_BACK: Final = re.compile(r"HX710[789] ")
+"""The reason of a peer that refuses a query for what it hides, or counts only."""
 
 
 def _shortfall(lack: Lack, lines: list[ReceiptLine], behind: int) -> Shortfall:
@@ -145,9 +136,7 @@ _Words = Callable[[list[ReceiptLine]], str]
 
 _WORDS: Final[dict[Lack, tuple[_Words, _Words]]] = {
     Lack.LOST: (
-        lambda lines: (
-            f"parts of items, or items: {_losses(lines, held_back=False) or 'what peers before were not asked'}"
-        ),
+        lambda lines: f"parts of items, or items, there and behind: {_losses(lines, held_back=False)}",
         lambda lines: f"an arrow for it in {_mappings(lines)}",
     ),
     Lack.NOT_ASKED: (
@@ -155,7 +144,7 @@ _WORDS: Final[dict[Lack, tuple[_Words, _Words]]] = {
         lambda lines: f"an arrow for it in {_mappings(lines)}, or a query that does not need it",
     ),
     Lack.HIDDEN: (
-        lambda lines: f"what they do not show: {_losses(lines, held_back=True)}",
+        lambda lines: f"what they do not show: {_losses(lines, held_back=True)}{_reasons(lines)}",
         lambda lines: f"whoever keeps {_names(lines)} may show it to you",
     ),
     Lack.HOP_LIMIT: (
@@ -180,7 +169,7 @@ _WORDS: Final[dict[Lack, tuple[_Words, _Words]]] = {
     ),
     Lack.FAILED: (
         lambda lines: f"what they, or peers behind them, have besides{_reasons(lines)}",
-        lambda lines: f"whoever keeps {_names(lines)} can look into its log",
+        lambda lines: f"what the reason says; whoever keeps {_names(lines)} can look into its log",
     ),
     Lack.CANCELLED: (
         lambda _: "what had not come yet",

@@ -26,6 +26,8 @@ const MEANING = new Map(Object.entries({
 /** @param {string} status */
 export const meaning = (status) => MEANING.get(status) ?? "";
 
+/** More ways to lack something there are not. */
+const MOST = 10;
 const SIGNS = { good: "✓", warn: "○", fault: "✗" };
 
 /** How a line went. @param {ReceiptLine} line @returns {"good" | "warn" | "fault"} */
@@ -47,7 +49,7 @@ export function Verdict({ answer, receipt }) {
   const quiet = silent ? ` ${counted(silent, "peer")} had nothing to say: the receipt tells why.` : "";
   if (receipt.complete) return html`<p class="outcome good"><b>✓ The answer is complete:</b> ${told}${quiet}</p>`;
   return html`<div class="outcome fault"><p><b>✗ The answer is not complete:</b> ${told}</p>
-    <ul class="missing">${receipt.missing.map((shortfall) => html`<${Missing} key=${shortfall.lack} shortfall=${shortfall} />`)}</ul></div>`;
+    <ul class="missing">${receipt.missing.slice(0, MOST).map((shortfall) => html`<${Missing} key=${shortfall.lack} shortfall=${shortfall} />`)}</ul></div>`;
 }
 
 /** One way in which an answer lacks something. @param {{shortfall: Shortfall}} props */
