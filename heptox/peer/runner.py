@@ -401,8 +401,11 @@ class Runner:
             if isinstance(message, Answers):
                 await self._take(exchange, message)
                 continue
-            del self._streams[exchange]
-            await self._step(Received(exchange, message))
+            last = message
+            if isinstance(message, End):
+                last = await trio.to_thread.run_sync(self.state.verified, exchange, message)
+            if self._streams.pop(exchange, None) is not None:
+                await self._step(Received(exchange, last))
 
     async def _take(self, exchange: Exchange, message: Answers) -> None:
         """Hand in items, a few at a time where they are many: others are served in between."""

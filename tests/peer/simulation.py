@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from heptox.peer.query.bounds import Limits
@@ -148,6 +148,8 @@ class Simulation:
         self.hand_in(peer, Asked(query, symbols, str(symbols), hops, seconds, budget, explain=True))
 
     def hand_in(self, peer: str, event: Event) -> None:
+        if isinstance(event, Received) and isinstance(event.message, End):
+            event = replace(event, message=self.states[peer].verified(event.exchange, event.message))
         if peer not in self.dead:
             for instruction in self.states[peer].handle(event, self.now):
                 self.carry_out(peer, instruction)

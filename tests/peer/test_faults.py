@@ -309,6 +309,11 @@ MISBEHAVIOUR: Final[dict[str, tuple[Behaviour, str, str]]] = {
         "failed",
         "all is well",
     ),
+    "signs nothing that it said": (
+        says(one, lambda query: End(query.query, lines(replace(answered(query.path, 1), signature=bytes(64))))),
+        "failed",
+        "its signature does not fit what came",
+    ),
     "ends another query": (says(one, lambda query: replace(receipt(query), query="other")), "failed", "another query"),
     "announces more than it brought": (says(one, lambda query: receipt(query, 7)), "failed", "7 items were announced"),
     "brought more than it announces": (says(one, lambda query: receipt(query, 0)), "failed", "0 items were announced"),

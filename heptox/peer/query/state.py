@@ -15,6 +15,7 @@ have in :mod:`~heptox.peer.query.evaluations`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 from heptox.errors import Fault, PeerError
@@ -148,6 +149,19 @@ class PeerState:
         """What ``neighbour`` gets when its query is not taken; ``None`` when it is."""
         return self.admission.refusal(neighbour, query, self._arrived.values())
 
+    def verified(self, exchange: Exchange, end: End) -> End:
+        """The end of an answer as it is to be handed in: signed lines of what the own user has asked fit what came.
+
+        It takes a fifth of a millisecond for each line that is signed, and may be called in another thread.
+        """
+        arrival = self._forwarding.asker(exchange)
+        if arrival is None or arrival.exchange is not None or len(end.receipt) > self.limits.lines:
+            return end  # the asker does it, or nobody: it is refused
+        query, digests = arrival.query.query, arrival.digests
+        return replace(
+            end, receipt=tuple(self._signing.verified(query, line, digests.of(line.path)) for line in end.receipt)
+        )
+
     @property
     def in_flight(self) -> tuple[tuple[str, HopPath, tuple[PeerId, ...]], ...]:
         """The queries under way: query id, path so far, and the neighbours that were asked and have not ended yet."""
@@ -267,11 +281,6 @@ class PeerState:
             return line
         return self._signing.signed(arrival.query.query, line, arrival.digests.of(arrival.path))
 
-    def _verified(self, arrival: Arrival, line: ReceiptLine) -> ReceiptLine:
-        if arrival.exchange is not None:  # the asker does
-            return line
-        return self._signing.verified(arrival.query.query, line, arrival.digests.of(line.path))
-
     def _leave(self, arrival: Arrival) -> None:
         unwanted = self._evaluations.leave(arrival)
         if unwanted is not None:
@@ -306,8 +315,7 @@ class PeerState:
         elif isinstance(message, Answers):
             self._neighbour_answers(arrival, forwarded, message)
         elif isinstance(message, End):
-            receipt = tuple(self._verified(arrival, line) for line in message.receipt)
-            self._forwarding.end(arrival, exchange, receipt, self._now)
+            self._forwarding.end(arrival, exchange, message.receipt, self._now)
             self._conclude(arrival)
         elif isinstance(message, Error):
             status = Status.FAILED if message.status.complete else message.status
