@@ -60,6 +60,8 @@ def print_receipt(receipt: ReceiptModel, to: Console) -> None:
     say(to, Text(summary(receipt), "green" if receipt.complete else "bold red"))
     rows = ((_way(line), line.status, str(line.items), remark(line)) for line in receipt.lines)
     print_table(to, ("peer", "status", "items", "remark"), rows)
+    if not receipt.complete:
+        say(to, f"{receipt.answered} of {receipt.known} known peers have answered")
     for shortfall in receipt.missing:
         say(to, _missing(shortfall))
     for remark_on in () if receipt.shell is None else _how_it_counts(receipt.shell):
@@ -111,8 +113,7 @@ def summary(receipt: ReceiptModel) -> str:
     items = f"{receipt.items} item{'' if receipt.items == 1 else 's'}"
     if receipt.complete:
         return f"the answer is complete: {items}"
-    asked = f", {receipt.answered} of {receipt.known} known peers have answered"
-    return f"the answer is INCOMPLETE: {items}{asked}{', computed from an incomplete answer' if receipt.shell else ''}"
+    return f"the answer is INCOMPLETE: {items}{', computed from an incomplete answer' if receipt.shell else ''}"
 
 
 def remark(line: ReceiptLineModel) -> str:

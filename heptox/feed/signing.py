@@ -32,6 +32,7 @@ class UnverifiedError(Exception):
 class Gate:
     """What goes out of, and comes in to, the router of ``peer``.
 
+    >>> from heptox.signatures import Unsigned
     >>> gate = Gate("a", Unsigned())
     >>> announce = Announce("a", "feed", 1, 0, ("a",))
     >>> gate.check(gate.seal(announce, "b"), "b") == gate.seal(announce, "b")
