@@ -173,7 +173,8 @@ class Siege(Attack):
         own = [part.item.strip('"') for part in parts]
         parts, receipt = ask(self._neighbour, THEIRS, hops=1)
         theirs = [part.item.removeprefix("<Patient>").removesuffix("</Patient>") for part in parts]
-        wrong = [f"the neighbour's answer is not complete: {receipt}"] if not receipt.complete else []
+        is_whole = all(line.complete for line in receipt.lines)
+        wrong = [] if is_whole else [f"the neighbour's answer is not complete: {receipt}"]
         for asker, found in (("its own user", own), ("its neighbour", theirs)):
             if sorted(found) != sorted(expected):
                 some = sorted(expected ^ set(found))[:5]
