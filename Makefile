@@ -19,7 +19,7 @@ demo: $(VENV)/.runtime ## three hospitals answer one query, live
 	@$(BIN)/heptox demo
 
 # Types are checked on one processor while the tests wait for daemons.
-test: $(VENV)/.development ## everything: check, and the tests
+test: $(VENV)/.development ## check, and the tests: of those that take long, a sixth
 	@$(MAKE) --jobs 2 --no-print-directory check tests
 
 # Properties are tried on other examples for each commit, and on the same ones whenever that is tested again; what fails

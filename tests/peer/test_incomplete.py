@@ -161,6 +161,9 @@ def test_what_is_lost_on_the_way_is_missing(line: Path, query: str, lacks: dict[
 def test_peers_beyond_the_hop_limit_are_missing(line: Path) -> None:
     assert_lacks(asked(line, "//name", "--hops", "1"), hop_limit="bob")
     assert_lacks(asked(line, "//person", "--hops", "1"), hop_limit="bob", lost_on_the_way="bob")
+    counted = asked(line, "count(//name)", "--hops", "1")
+    assert_lacks(counted, hop_limit="bob")
+    assert counted.receipt["shell"]["bounds"] == {"missing": 1, "least": "2", "most": ""}
     found = asked(line, "//name", "--hops", "0")
     assert (found.code, found.lacks) == (0, {})
 

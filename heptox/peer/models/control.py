@@ -425,13 +425,14 @@ class ReceiptModel(Exact):
         """A receipt."""
         lines = tuple(map(ReceiptLineModel.of_line, receipt.lines))
         missing = tuple(map(ShortfallModel.made_of, receipt.missing))
+        answered, known = receipt.reached
         shell = {} if receipt.shell is None else {"shell": ShellModel.of(receipt.shell)}
         return cls(
             query=receipt.query,
             complete=receipt.complete,
             items=receipt.items,
-            answered=receipt.reached[0],
-            known=receipt.reached[1],
+            answered=answered,
+            known=known,
             lines=lines,
             missing=missing,
             **shell,

@@ -192,7 +192,8 @@ def _bounds(
     """
     if not missing:
         return None
-    peers, lacks = len({line.peer for line in lines if not line.complete}), {one.lack for one in missing}
+    cut = sum(one.behind or one.peers for one in missing if one.lack is Lack.HOP_LIMIT)
+    peers, lacks = cut + len({line.peer for line in lines if not line.complete}), {one.lack for one in missing}
     is_lost = not lacks.isdisjoint((Lack.LOST, Lack.NOT_ASKED, Lack.HIDDEN))
     aggregate = "" if is_lost or _denies(question.split) else question.split.aggregate
     number = items[0] if len(items) == 1 else ""

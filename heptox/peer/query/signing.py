@@ -11,14 +11,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import cbor2
 
 from heptox.peer.wire.messages import HELD_BACK, HopPath, PeerId, ReceiptLine, Status, peers_of
 from heptox.signatures import Signatures, Unsigned
 
-_FORGED = "its signature does not fit what came: somebody on the way has changed the answer"
-_STRIPPED = "its answer is not signed, as others of it were: somebody on the way has changed it"
+_MOST_SIGNERS: Final = 100_000
+"""Peers of which it is remembered that they sign."""
+_FORGED: Final = "its signature does not fit what came: somebody on the way has changed the answer"
+_STRIPPED: Final = "its answer is not signed, as others of it were: somebody on the way has changed it"
 
 
 @dataclass(slots=True)
@@ -58,21 +61,14 @@ class LineSigning:
         if not self.is_used:
             return line
         if line.signature:
-            if self._signatures.verify(line.peer, line.signature, _statement(query, line, items)):
-                self._remember(line.peer)
-                return line
-            return _failed(line, _FORGED)
+            if not self._signatures.verify(line.peer, line.signature, _statement(query, line, items)):
+                return _failed(line, _FORGED)
+            if len(self._signers) < _MOST_SIGNERS:
+                self._signers.add(line.peer)
+            return line
         if line.status is Status.ANSWERED and line.peer in self._signers:
             return _failed(line, _STRIPPED)
         return line
-
-    def _remember(self, peer: PeerId) -> None:
-        if len(self._signers) < _MOST_SIGNERS:
-            self._signers.add(peer)
-
-
-_MOST_SIGNERS = 100_000
-"""Peers of which it is remembered that they sign."""
 
 
 def _failed(line: ReceiptLine, reason: str) -> ReceiptLine:
